@@ -1,0 +1,51 @@
+# Everything lives in .venv of this checkout. `make PYTHON3=python3.12 test` chooses the Python to make it with,
+# `make PYTEST_ARGS='-k sigkill' test` hands arguments to pytest.
+
+PYTHON3 ?= python3
+PYTHON := .venv/bin/python
+READY := .venv/.ready
+QUICK_TESTS := $(wildcard tests/unit tests/contract tests/architecture)
+
+# With -j each job prints in one piece; make before 4.0 cannot.
+ifneq ($(filter output-sync,$(.FEATURES)),)
+MAKEFLAGS += --output-sync=target
+endif
+
+.PHONY: help demo test check bench format lint types quick-tests every-test system-packages
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+demo: $(READY) ## record real runs, kill one of them, show what is left
+	@$(PYTHON) scripts/demo
+
+test: lint types every-test ## run every test, and the checks
+
+check: lint types quick-tests ## format, lint, types, import contracts, unit, contract and architecture tests
+
+bench: $(READY) ## measure the figures that the README quotes
+	@$(PYTHON) benchmarks/run.py
+
+format: $(READY) ## bring the code into the house format
+	@$(PYTHON) -m ruff format
+	@$(PYTHON) -m ruff check --fix
+
+lint: $(READY)
+	@$(PYTHON) -m ruff format --check
+	@$(PYTHON) -m ruff check
+
+types: $(READY)
+	@$(PYTHON) -m mypy
+
+quick-tests: $(READY)
+	@$(PYTHON) -m pytest $(QUICK_TESTS) $(PYTEST_ARGS)
+
+every-test: $(READY) system-packages
+	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+system-packages:
+	@scripts/system-packages
+
+$(READY): pyproject.toml scripts/setup
+	@scripts/setup $(PYTHON3)
+	@touch $@

@@ -1,0 +1,95 @@
+"""Finds the runs under one data directory, quickly also when there are ten thousand."""
+
+import os
+import time
+
+from holter.catalog.completion import complete, is_waiting_for_sidecar
+from holter.catalog.ended_runs import EndedRuns
+from holter.catalog.run_view import LoadedRun, RunView, load_run
+from holter.errors import JournalError, NoRun
+from holter.journal.rundir import run_directory
+from holter.model.state import Lateness
+
+PATIENCE_S = 2.0
+POLL_S = 0.05
+
+
+class Catalog:
+    """Reads one data directory. Completes on the way what a sidecar that died could not write any more."""
+
+    def __init__(self, data: str, lateness: Lateness = Lateness()) -> None:
+        self.data = data
+        self.unreadable: dict[str, str] = {}
+        """Directories that could not be read, with the reason; filled by `views`."""
+        self._lateness = lateness
+        self._ended = EndedRuns(data)
+
+    def views(self) -> list[RunView]:
+        """All runs, the newest first."""
+        views = []
+        for run in self._ids():
+            view = self._ended.get(run) or self._view(run)
+            if view is not None:
+                views.append(view)
+        self._ended.save()
+        return sorted(views, key=lambda view: (-view.started_at, view.id))
+
+    def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
+        """All about one run. Waits a moment where its process has just died and its sidecar is still writing.
+
+        Raises NoRun, NewerJournal, OSError.
+        """
+        directory = run_directory(self.data, run)
+        deadline = time.monotonic() + patience_s
+        while True:
+            loaded = self._load(directory)
+            if loaded is None:
+                raise NoRun(f"run {run} has no readable journal in {directory}")
+            if not is_waiting_for_sidecar(loaded) or time.monotonic() > deadline:
+                break
+            time.sleep(POLL_S)
+        if complete(loaded):
+            loaded = self._load(directory) or loaded
+        return loaded
+
+    def find(self, wanted: str | None) -> str:
+        """The id that a person means: an id, the beginning of one, a name; nothing for the newest. Raises NoRun."""
+        if wanted and os.path.isdir(run_directory(self.data, wanted)):
+            return wanted
+        views = self.views()
+        if not views:
+            raise NoRun(f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it")
+        if not wanted:
+            return views[0].id
+        named = [view.id for view in views if view.name == wanted]
+        begun = [view.id for view in views if view.id.startswith(wanted)]
+        if named:
+            return named[0]
+        if len(begun) == 1:
+            return begun[0]
+        if begun:
+            raise NoRun(f"{wanted!r} could be {', '.join(begun[:5])}: give more of it")
+        raise NoRun(f"no run {wanted!r} in {self.data}: `holter ls` lists them")
+
+    def _ids(self) -> list[str]:
+        try:
+            return os.listdir(os.path.join(self.data, "runs"))
+        except FileNotFoundError:
+            return []
+
+    def _load(self, directory: str) -> LoadedRun | None:
+        return load_run(directory, now_ns=time.time_ns(), lateness=self._lateness)
+
+    def _view(self, run: str) -> RunView | None:
+        directory = run_directory(self.data, run)
+        try:
+            loaded = self._load(directory)
+        except (JournalError, OSError) as error:
+            self.unreadable[directory] = str(error)
+            return None
+        if loaded is None:
+            return None
+        if loaded.outcome.is_final:
+            complete(loaded)
+            self._ended.add(loaded.view)
+        return loaded.view

@@ -1,0 +1,81 @@
+"""Remembers the runs that have ended, so that listing ten thousand does not read ten thousand journals."""
+
+import os
+import time
+
+import msgspec
+
+from holter.catalog.run_view import RunView
+from holter.journal.rundir import run_directory
+from holter.version import __version__
+
+# A file born in the same moment as the directory's time was read would not move that time.
+SETTLED_NS = 2_000_000_000
+
+
+class _Entry(msgspec.Struct, array_like=True):
+    changed_ns: int
+    view: RunView
+
+
+class _File(msgspec.Struct):
+    holter: str
+    runs: dict[str, _Entry]
+
+
+_decode = msgspec.msgpack.Decoder(_File).decode
+
+
+class EndedRuns:
+    """A cache beside the runs, a projection like any other: it may be deleted at any time.
+
+    An entry holds as long as the run's directory has the time it had: whatever changes an ended run (another attempt,
+    a person's mark) adds a file to it.
+    """
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+        self._path = os.path.join(data, "cache", "ended-runs.msgpack")
+        self._runs = self._read()
+        self._is_changed = False
+
+    def get(self, run: str) -> RunView | None:
+        entry = self._runs.get(run)
+        if entry is None:
+            return None
+        try:
+            changed_ns = os.stat(run_directory(self._data, run)).st_mtime_ns
+        except OSError:
+            return None
+        return entry.view if changed_ns == entry.changed_ns else None
+
+    def add(self, view: RunView) -> None:
+        try:
+            changed_ns = os.stat(view.directory).st_mtime_ns
+        except OSError:
+            return
+        if time.time_ns() - changed_ns > SETTLED_NS:
+            self._runs[view.id] = _Entry(changed_ns, view)
+            self._is_changed = True
+
+    def save(self) -> None:
+        """Atomic; a directory that can't be written only costs time."""
+        if not self._is_changed:
+            return
+        temporary = f"{self._path}.{os.getpid()}"
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(msgspec.msgpack.encode(_File(__version__, self._runs)))
+            os.replace(temporary, self._path)
+        except OSError:
+            return
+        self._is_changed = False
+
+    def _read(self) -> dict[str, _Entry]:
+        try:
+            with open(self._path, "rb") as file:
+                found = _decode(file.read())
+        except (OSError, msgspec.MsgspecError):
+            return {}
+        return found.runs if found.holter == __version__ else {}

@@ -1,0 +1,154 @@
+"""The runs of this process, and the module-level calls that mean the newest of them."""
+
+import atexit
+import os
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+from holter.client.capture.exceptions import ExceptionHooks
+from holter.client.capture.signals import TermHook
+from holter.client.run import Run
+from holter.client.sidecar_link import SidecarLink
+from holter.errors import NoRun
+from holter.model.clock import Clock
+from holter.model.records import Raised
+
+_runs: list[Run] = []
+_last: Run | None = None
+_link: SidecarLink | None = None
+
+
+def _keep_raised(raised: Raised) -> None:
+    for run in _runs:
+        run.raised(raised)
+
+
+def _keep_signal(number: int) -> None:
+    for run in _runs:
+        run.signalled(number)
+
+
+_exceptions = ExceptionHooks(_keep_raised, Clock())
+_term = TermHook(_keep_signal)
+
+
+def remember(run: Run) -> None:
+    """Make a run the active one and watch the program for it."""
+    global _last
+    _runs.append(run)
+    _last = run
+    _exceptions.install()
+    _term.install()
+
+
+def forget(run: Run) -> None:
+    """The run has ended; with the last one go our hooks."""
+    if run in _runs:
+        _runs.remove(run)
+    if not _runs:
+        _exceptions.restore()
+        _term.restore()
+
+
+def current() -> Run | None:
+    return _runs[-1] if _runs else None
+
+
+def link(make: Any) -> SidecarLink:
+    """This process's way to its sidecar."""
+    global _link
+    if _link is None:
+        _link = make()
+    return _link
+
+
+def the_run(call: str) -> Run:
+    """The active run, or the last one, which says itself that it has ended. Raises NoRun before `init()`."""
+    if _last is None:
+        raise NoRun(f"holter.{call} needs a run: call holter.init() first")
+    return _runs[-1] if _runs else _last
+
+
+class _Log:
+    """`holter.log(...)`; a callable object so that `holter.log.flush()` works as people write it."""
+
+    def __call__(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+        """Record a row in the active run; see `Run.log`."""
+        the_run("log()").log(data, step, commit)
+
+    def flush(self) -> None:
+        """Wait until everything logged so far would survive the death of the machine."""
+        the_run("flush()").flush()
+
+
+class _Mapping(MutableMapping[str, Any]):
+    """`holter.config` and `holter.summary`: those of whichever run is active when they are used."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "_name", name)
+
+    def _mapping(self) -> Any:
+        return getattr(the_run(self._name), self._name)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._mapping()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._mapping()[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._mapping()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._mapping())
+
+    def __len__(self) -> int:
+        return len(self._mapping())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mapping(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._mapping()[name] = value
+
+    def __repr__(self) -> str:
+        return f"<holter.{self._name}>" if _last is None else repr(self._mapping())
+
+
+log = _Log()
+flush = log.flush
+config = _Mapping("config")
+summary = _Mapping("summary")
+
+
+def finish(exit_code: int | None = None, quiet: bool | None = None) -> None:
+    """End the active run; without one this does nothing, so that it may be called twice."""
+    if _runs:
+        _runs[-1].finish(exit_code, quiet)
+
+
+def alert(title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:
+    """Record that somebody should look at the active run."""
+    the_run("alert()").alert(title, text, level, wait_duration)
+
+
+def mark_preempting() -> None:
+    """Say that a scheduler is about to take the active run's place."""
+    the_run("mark_preempting()").mark_preempting()
+
+
+def _leave() -> None:
+    for run in reversed(_runs.copy()):
+        run.leave()
+
+
+def _after_fork() -> None:
+    for run in _runs:
+        run.after_fork()
+    if _link is not None:
+        _link.after_fork()
+
+
+# At import, so that what the program registers later runs earlier: its own atexit functions may still log.
+atexit.register(_leave)
+os.register_at_fork(after_in_child=_after_fork)

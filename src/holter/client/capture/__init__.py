@@ -1,0 +1,1 @@
+"""What the program does besides logging: exceptions and signals, seen without being changed."""

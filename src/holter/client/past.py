@@ -1,0 +1,61 @@
+"""What earlier attempts of a run left behind, for the one that continues it."""
+
+import os
+from typing import Any
+
+import msgspec
+
+from holter.errors import NewerJournal, UsageError
+from holter.journal.digest import Digest, digest
+from holter.journal.rundir import list_segments
+from holter.model.records import Described
+from holter.probes.identity import ProcessIdentity, is_alive
+
+
+class Past(msgspec.Struct):
+    """Empty for a run that is new."""
+
+    attempts: int = 0
+    is_alive: bool = False
+    """A process of the newest attempt still runs: whoever comes now joins it instead of beginning another."""
+    described: Described | None = None
+    config: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    next_step: int = 0
+
+
+def recall(directory: str, process: ProcessIdentity) -> Past:
+    """Read the newest segment of each journal. Raises UsageError where a newer holter wrote the run."""
+    past = Past()
+    for found in sorted(_digests(directory), key=lambda found: found.opened.at_ns):
+        if found.opened.writer not in ("client", "worker"):
+            continue
+        _add(past, found, process)
+    return past
+
+
+def _digests(directory: str) -> list[Digest]:
+    if not os.path.isdir(directory):
+        return []
+    try:
+        journals = list_segments(directory)
+        return [found for journal, paths in journals.items() if (found := digest(journal, paths))]
+    except NewerJournal as error:
+        raise UsageError(f"can't continue the run in {directory}: {error}") from error
+    except OSError:
+        return []
+
+
+def _add(past: Past, found: Digest, process: ProcessIdentity) -> None:
+    opened = found.opened
+    if opened.attempt > past.attempts:
+        past.attempts, past.is_alive = opened.attempt, False
+    theirs = ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
+    has_ended = any(type(record).__name__ == "Finished" for record in found.said)
+    if opened.attempt == past.attempts and theirs != process and not has_ended and is_alive(theirs):
+        past.is_alive = True
+    past.described = past.described or found.described
+    past.config |= found.config or {}
+    past.last |= found.last
+    if found.last_step is not None:
+        past.next_step = max(past.next_step, found.last_step + 1)

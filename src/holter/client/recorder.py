@@ -1,0 +1,154 @@
+"""Writes one process's rows and records into its journal."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from holter.client.values import plain_row
+from holter.errors import NotKept, UsageError
+from holter.journal.frame import encode_record
+from holter.journal.rows import RowEncoder
+from holter.journal.writer import JournalWriter
+from holter.model.clock import CLOCK_ID, Clock
+from holter.model.records import Flushed, Noted, Opened, Record, Totals
+
+LOOK_AFTER_NS = 1_000_000_000
+MOST_NOTES = 100
+
+_clock_ns = time.clock_gettime_ns
+
+
+class Recorder:
+    """Owns the journal of this process and the step that comes next. Thread-safe.
+
+    Args:
+        opened: makes the record of who writes; called anew in a forked child.
+        complain: takes a cause and a sentence for the user; true when that cause is new.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        opened: Callable[[], Opened],
+        complain: Callable[[str, str], bool],
+        *,
+        clock: Clock,
+        limit_bytes: int = -1,
+        attempt: int = 1,
+    ) -> None:
+        self.directory = directory
+        self.attempt = attempt
+        self.next_step = 0
+        self._opened = opened
+        self._complain = complain
+        self._clock = clock
+        self._offset_ns = clock.offset_ns
+        self._limit_bytes = limit_bytes
+        self._trouble = False
+        self._noted = 0
+        self._start()
+
+    def _start(self) -> None:
+        self.journal = JournalWriter(self.directory, self._prologue, self._clock, limit_bytes=self._limit_bytes)
+        self.rows = RowEncoder(self.journal.append_held)
+        self._append_packed = self.rows.append_packed
+        self._lock = self.journal.lock
+        self._look_after_ns = 0
+
+    def log(self, data: Mapping[str, Any], step: int | None, commit: bool | None) -> None:
+        """Keep one row; once this returns it survives the death of the process.
+
+        Raises NotKept where the disk does not take it, TypeError and UsageError for what is not a row.
+        """
+        at_ns = _clock_ns(CLOCK_ID) + self._offset_ns
+        with self._lock:
+            if step is None:
+                step = self.next_step
+                if commit is not False:
+                    self.next_step = step + 1
+            else:
+                if type(step) is not int:
+                    step = as_step(step)
+                following = step + 1 if commit else step
+                if following > self.next_step:
+                    self.next_step = following
+            try:
+                is_kept = self._append_packed(data, step, at_ns)
+            except NotKept:
+                raise
+            except Exception:  # not a row of numbers, or a user's `__float__`: the slow path finds out
+                is_kept = False
+            if not is_kept:
+                self._log_unseen(data, step, at_ns)
+        if at_ns > self._look_after_ns:
+            self._look_after(at_ns)
+
+    def _log_unseen(self, data: Mapping[str, Any], step: int, at_ns: int) -> None:
+        if not isinstance(data, Mapping):
+            raise TypeError(f"log() takes a dict of names and values, got {type(data).__name__}")
+        if not -(1 << 63) <= step < 1 << 63:
+            raise UsageError(f"a step must fit 64 bits, got {step}")
+        self.rows.append(plain_row(data, self.complain), step, at_ns)
+
+    def record(self, record: Record) -> None:
+        """Keep one sentence. Raises NotKept."""
+        self.journal.record(record)
+
+    def complain(self, cause: str, text: str) -> None:
+        """Say something once, and note it in the journal."""
+        if self._complain(cause, text):
+            self.note(text)
+
+    def note(self, text: str) -> None:
+        """Keep a remark of our own, a bounded number of times; a disk that does not take it is no matter."""
+        self._noted += 1
+        if self._noted <= MOST_NOTES:
+            with contextlib.suppress(NotKept):
+                self.journal.record(Noted(at_ns=self._clock.now_ns(), text=text[:1000]))
+
+    def flush(self) -> None:
+        """Wait until every row so far would survive the death of the machine, and mark the place. Raises OSError."""
+        with self._lock:
+            mark = Flushed(at_ns=self._clock.now_ns(), step=self.next_step)
+            self.journal.record(mark)
+        self.journal.sync()
+
+    def start_from(self, last: dict[str, Any], next_step: int) -> None:
+        """Continue where an earlier attempt stopped."""
+        self.rows.start_from(last)
+        self.next_step = next_step
+
+    def after_fork(self) -> None:
+        """In a forked child: leave the parent's journal alone; a journal of our own begins with the next record."""
+        self._start()
+
+    def _prologue(self) -> Iterator[bytes]:
+        yield encode_record(self._opened())
+        last = self.rows.last_values()
+        if self.rows.rows or last:
+            now_ns = self._clock.now_ns()
+            totals = Totals(at_ns=now_ns, rows=self.rows.rows, last=last, last_step=self.next_step, last_at_ns=now_ns)
+            yield encode_record(totals)
+        yield from self.rows.declarations()
+
+    def _look_after(self, at_ns: int) -> None:
+        """Once a second: is our file still there, and does the disk take records again?"""
+        self._look_after_ns = at_ns + LOOK_AFTER_NS
+        if not self.journal.look_after():
+            self._trouble = True
+            self._complain("deleted", f"{self.directory} was deleted and can't be made again: its rows end with the process")
+        elif self._trouble:
+            self._trouble = False
+            self._complain("deleted:over", f"{self.directory} is back, and the rows with it")
+
+
+def as_step(step: Any) -> int:
+    """A step given as any kind of whole number. Raises UsageError."""
+    try:
+        number = step.item() if hasattr(step, "item") else step
+        if number == int(number):
+            return int(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UsageError(f"a step must be a whole number, got {type(step).__name__} {str(step)[:40]}")

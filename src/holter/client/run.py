@@ -1,0 +1,245 @@
+"""The run as the user holds it: every method delegates, and none raises once training runs."""
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from holter.client.boundary import harmless, is_strict
+from holter.client.capture.exceptions import describe, exit_code_of
+from holter.client.deadline import in_time
+from holter.client.mappings import Config, Summary
+from holter.client.recorder import Recorder
+from holter.client.sidecar_link import SidecarLink
+from holter.client.values import plain_row, plain_tree
+from holter.client.voice import Voice
+from holter.errors import NotKept, RunFinished
+from holter.journal.writer import JournalWriter
+from holter.model.clock import Clock
+from holter.model.records import Alerted, Configured, Described, Finished, Preempting, Raised, Signalled, Summarised
+
+FINISH_WITHIN_S = 2.0
+
+
+class Run:
+    """One execution of a training program. Made by `holter.init()`; thread-safe; safe in forked children."""
+
+    def __init__(
+        self,
+        identity: str,
+        recorder: Recorder,
+        described: Described,
+        *,
+        link: SidecarLink,
+        voice: Voice,
+        clock: Clock,
+    ) -> None:
+        self.id = identity
+        self.resumed = described.resumed
+        self._recorder = recorder
+        self._described = described
+        self._link = link
+        self._voice = voice
+        self._clock = clock
+        self._owner_pid = os.getpid()
+        self._finished = False
+        self._failures = 0
+        self._config_values: dict[str, Any] = {}
+        self._summary_by_hand: dict[str, Any] = {}
+
+    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+        """Record a row; once this returns it survives `kill -9`.
+
+        Args:
+            data: names and values; nested dicts become `outer.inner`.
+            step: where the row belongs, in any order; left out, the step after the last one. For the same step and
+                name the last write wins.
+            commit: False adds to the current step without going on to the next; what it adds is kept at once.
+        """
+        try:
+            if self._finished:
+                raise RunFinished(f"log() after finish() of run {self.id}: the row is not recorded")
+            self._recorder.log(data, step, commit)
+        except Exception as error:  # the boundary; inlined, for a decorator would cost a tenth of the call
+            self.report("log", error)
+
+    @harmless
+    def flush(self) -> None:
+        """Wait until everything logged so far would survive the death of the machine; leaves a mark in the charts."""
+        self._recorder.flush()
+
+    def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
+        """End the run: finished for 0 or None, failed otherwise. Takes 2 s at most, whatever happens. Idempotent."""
+        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="finish"))
+
+    @property
+    def config(self) -> Config:
+        return Config(self._config_values, self._keep_config)
+
+    @property
+    def summary(self) -> Summary:
+        return Summary(self._recorder.rows.last_values, self._summary_by_hand, self._keep_summary)
+
+    @harmless
+    def alert(self, title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:
+        """Record that somebody should look; `level` is INFO, WARN or ERROR."""
+        level = str(getattr(level, "value", level)).upper()
+        self._recorder.record(Alerted(at_ns=self._clock.now_ns(), title=str(title)[:500], text=str(text)[:5000], level=level))
+
+    @harmless
+    def mark_preempting(self) -> None:
+        """Say that a scheduler is about to take the place: an end that follows is `preempted`, not `crashed`."""
+        self._recorder.record(Preempting(at_ns=self._clock.now_ns()))
+
+    @property
+    def dir(self) -> str:
+        """Where the run lies on this machine."""
+        return self._recorder.directory
+
+    @property
+    def step(self) -> int:
+        """The step that a `log()` without one would get."""
+        return self._recorder.next_step
+
+    @property
+    def project(self) -> str:
+        return self._described.project
+
+    @property
+    def entity(self) -> str:
+        return self._described.entity
+
+    @property
+    def group(self) -> str:
+        return self._described.group
+
+    @property
+    def job_type(self) -> str:
+        return self._described.job_type
+
+    @property
+    def name(self) -> str:
+        return self._described.name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._describe(name=str(name)[:4096])
+
+    @property
+    def notes(self) -> str:
+        return self._described.notes
+
+    @notes.setter
+    def notes(self, notes: str) -> None:
+        self._describe(notes=str(notes)[:4096])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self._described.tags
+
+    @tags.setter
+    def tags(self, tags: tuple[str, ...]) -> None:
+        self._describe(tags=tuple(map(str, tags)))
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is not None and not isinstance(error, SystemExit):
+            self.raised(describe(error, self._clock.now_ns()))
+        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code_of(error), how="context"))
+
+    def __repr__(self) -> str:
+        return f"<holter run {self.project}/{self.name} ({self.id})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A run handed to a spawned process goes on there, in a journal of that process."""
+        from holter.client.opening import attach
+
+        return attach, (self.id, self.dir, msgspec.msgpack.encode(self._described), self._recorder.attempt)
+
+    @property
+    def journal(self) -> JournalWriter:
+        """The journal of this process; another one in a forked child."""
+        return self._recorder.journal
+
+    def describe(self, described: Described) -> None:
+        """Keep what the run is called."""
+        self._described = described
+        self._keep(described)
+
+    def disown(self) -> None:
+        """This process adds rows; another one ends the run."""
+        self._owner_pid = -1
+
+    @harmless
+    def raised(self, raised: Raised) -> None:
+        """Keep an exception that nobody caught."""
+        if not self._finished:
+            self._recorder.record(raised)
+
+    @harmless
+    def signalled(self, number: int) -> None:
+        """Keep that a signal arrived for which the program has a handler."""
+        if not self._finished:
+            self._recorder.record(Signalled(at_ns=self._clock.now_ns(), signal=number))
+
+    def leave(self) -> None:
+        """End the run because the interpreter exits; with which code, only the exit status tells."""
+        self._end(Finished(at_ns=self._clock.now_ns(), how="atexit"))
+
+    def after_fork(self) -> None:
+        """In a forked child: rows go to a journal of the child, and the run is the parent's to end."""
+        self._recorder.after_fork()
+
+    def report(self, doing: str, error: Exception) -> None:
+        """Count a failure of ours and say it once per cause; with HOLTER_STRICT it is raised instead."""
+        if is_strict() and not isinstance(error, NotKept | RunFinished):
+            raise error
+        self._failures += 1
+        if isinstance(error, NotKept):
+            self._voice.warn("not-kept", f"can't record: {error}; training goes on, recording resumes when it can")
+        elif self._voice.warn(f"{doing}:{type(error).__name__}", str(error) or type(error).__name__):
+            self._recorder.note(f"{doing}: {error}")
+
+    def _end(self, finished: Finished) -> None:
+        if self._finished:
+            return
+        self._finished = True
+        in_time(lambda: self._close(finished), FINISH_WITHIN_S)
+        from holter.client.active import forget
+
+        forget(self)
+
+    def _close(self, finished: Finished) -> None:
+        journal = self._recorder.journal
+        try:
+            if os.getpid() == self._owner_pid:
+                journal.record(finished)
+        except NotKept as error:
+            self.report("finish", error)
+        journal.close()
+        if os.getpid() == self._owner_pid:
+            self._link.ended(journal.id.hex(), journal.lost, journal.because)
+            seconds = (finished.at_ns - self._described.started_ns) / 1e9
+            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {self._recorder.rows.rows:,} rows; `holter show {self.id}`")
+
+    def _describe(self, **changes: Any) -> None:
+        self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))
+
+    @harmless
+    def _keep(self, record: Any) -> None:
+        if not self._finished:
+            self._recorder.record(record)
+
+    def _keep_config(self, config: dict[str, Any]) -> dict[str, Any]:
+        kept = plain_tree(config, self._recorder.complain)
+        self._keep(Configured(at_ns=self._clock.now_ns(), config=kept))
+        return kept
+
+    def _keep_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
+        kept = plain_row(summary, self._recorder.complain)
+        self._keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
+        return kept

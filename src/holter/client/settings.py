@@ -1,0 +1,165 @@
+"""The client's settings, read once by `init()`: argument, then HOLTER_*, then WANDB_*, then holter.toml, then default."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from holter.errors import UsageError
+from holter.journal.rundir import data_directory
+
+MODES = ("online", "offline", "disabled")
+RESUMES = ("allow", "must", "never", "auto")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user chose for one run; docs/settings.md lists each field."""
+
+    project: str = "uncategorized"
+    entity: str = ""
+    name: str = ""
+    run_id: str = ""
+    group: str = ""
+    job_type: str = ""
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+    dir: str = ""
+    mode: str = "online"
+    resume: str = ""
+    disk_limit: int = -1
+    silent: bool = False
+    quiet: bool = False
+    strict: bool = False
+
+
+ENVIRONMENT: dict[str, str] = {
+    "project": "HOLTER_PROJECT",
+    "entity": "HOLTER_ENTITY",
+    "name": "HOLTER_NAME",
+    "run_id": "HOLTER_RUN_ID",
+    "group": "HOLTER_GROUP",
+    "job_type": "HOLTER_JOB_TYPE",
+    "tags": "HOLTER_TAGS",
+    "notes": "HOLTER_NOTES",
+    "dir": "HOLTER_DIR",
+    "mode": "HOLTER_MODE",
+    "resume": "HOLTER_RESUME",
+    "disk_limit": "HOLTER_DISK_LIMIT",
+    "silent": "HOLTER_SILENT",
+    "quiet": "HOLTER_QUIET",
+    "strict": "HOLTER_STRICT",
+}
+# WANDB_DIR means another thing (the directory that gets a `wandb/` folder), so it is not read.
+_WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
+_WANDB_NAMES = {"group": "WANDB_RUN_GROUP"}
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
+
+
+def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], directory: str = ".") -> Settings:
+    """Merge the sources. Raises UsageError for what cannot work: what, why, what to do."""
+    values: dict[str, Any] = {**_from_file(directory), **_from_environment(environ)}
+    values |= {name: value for name, value in arguments.items() if value is not None}
+    unknown = sorted(values.keys() - set(Settings.__struct_fields__))
+    if unknown:
+        known = ", ".join(Settings.__struct_fields__)
+        raise UsageError(f"unknown setting {unknown[0]!r}: holter has {known}")
+    settings = {name: _checked(name, value) for name, value in values.items()}
+    settings["dir"] = data_directory({"HOLTER_DIR": settings["dir"]} if settings.get("dir") else dict(environ))
+    return Settings(**settings)
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name, variable in ENVIRONMENT.items():
+        fallback = _WANDB_NAMES.get(name) or (variable.replace("HOLTER_", "WANDB_") if name in _WANDB else "")
+        value = environ.get(variable) or environ.get(fallback, "")
+        if value:
+            found[name] = value
+    if found.get("mode") == "dryrun":  # W&B's older word
+        found["mode"] = "offline"
+    return found
+
+
+def _from_file(directory: str) -> dict[str, Any]:
+    path = os.path.join(directory, "holter.toml")
+    if not os.path.isfile(path):
+        return {}
+    import tomllib  # only those who have the file pay for it
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} can't be read as TOML: {error}; mend it or move it away") from error
+
+
+def _checked(name: str, value: Any) -> Any:
+    match name:
+        case "tags":
+            return _tags(value)
+        case "disk_limit":
+            return parse_bytes(value)
+        case "silent" | "quiet" | "strict":
+            return value if isinstance(value, bool) else str(value).lower() not in ("", "0", "false", "no", "off")
+        case "resume":
+            return _resume(value)
+        case "mode":
+            return _mode(value)
+        case "run_id":
+            return _run_id(value)
+        case _:
+            return _text(name, value)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        raise UsageError(f"{name} must be text, got {type(value).__name__} {value!r}")
+    if "\0" in value or len(value) > 4096:
+        raise UsageError(f"{name} must be at most 4,096 characters without NUL, got {value[:40]!r}…")
+    return value
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [tag.strip() for tag in value.split(",")]
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise UsageError(f"tags must be a list of texts, got {type(value).__name__} {value!r}")
+    return tuple(_text("tags", tag) for tag in value if tag)
+
+
+def _mode(value: Any) -> str:
+    if value not in MODES:
+        raise UsageError(f"mode must be one of {', '.join(MODES)}; got {value!r}")
+    return str(value)
+
+
+def _resume(value: Any) -> str:
+    if isinstance(value, bool):
+        return "auto" if value else ""
+    if value not in RESUMES:
+        raise UsageError(f"resume must be one of {', '.join(RESUMES)}, True or False; got {value!r}")
+    return str(value)
+
+
+def _run_id(value: Any) -> str:
+    if not isinstance(value, str) or not _SAFE_ID.fullmatch(value):
+        raise UsageError(
+            f"the run id {value!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit"
+        )
+    return value
+
+
+def parse_bytes(value: Any) -> int:
+    """`2GB`, `500MiB` or a number of bytes."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    match = _SIZE.fullmatch(str(value).strip())
+    if match is None:
+        raise UsageError(f"a size must be a number of bytes such as 500MB or 2GiB; got {value!r}")
+    power: Literal[1000, 1024] = 1024 if match[3] else 1000
+    return int(float(match[1]) * power ** " KMGT".index(match[2].upper() or " "))

@@ -1,0 +1,67 @@
+"""Turns the frames of a segment back into records and rows."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from holter.journal.frame import HEAD
+from holter.journal.reader import Frame
+from holter.journal.rows import Schema
+from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared, Record
+
+
+class LoggedRow(NamedTuple):
+    """One call of `log()`."""
+
+    step: int
+    at_ns: int
+    values: dict[str, Any]
+
+
+_decoders = {number: msgspec.msgpack.Decoder(struct) for number, struct in KINDS.items()}
+_loose = msgspec.msgpack.Decoder(tuple[int, int, dict[str, Any]])
+
+
+class Decoder:
+    """Decodes one segment's frames in order; remembers the schemas declared on the way.
+
+    `unknown` counts the records that a newer holter wrote and this one can't read.
+    """
+
+    def __init__(self) -> None:
+        self.schemas: dict[int, Schema] = {}
+        self.unknown = 0
+
+    def decode(self, data: bytes, frame: Frame) -> Record | LoggedRow | None:
+        """The record or row of a frame, None where it can't be read."""
+        if frame.kind >= FIRST_PACKED:
+            return self.row(data, frame)
+        payload = memoryview(data)[frame.at + HEAD.size : frame.stop]
+        try:
+            if frame.kind == LOOSE_ROW:
+                return LoggedRow(*_loose.decode(payload))
+            record = _decoders[frame.kind].decode(payload)
+        except (KeyError, msgspec.MsgspecError):
+            self.unknown += 1
+            return None
+        if isinstance(record, Declared):
+            self.schemas[record.number] = Schema(record)
+        return record
+
+    def row(self, data: bytes, frame: Frame) -> LoggedRow | None:
+        schema = self.schemas.get(frame.kind - FIRST_PACKED)
+        if schema is None or schema.layout.size != frame.stop - frame.at:
+            self.unknown += 1
+            return None
+        return LoggedRow(*schema.unpack(data[frame.at : frame.stop]))
+
+    def decode_all(self, data: bytes, frames: list[Frame]) -> Iterator[Record | LoggedRow]:
+        """Everything in order. Declarations are read first: one that is damaged is made good by a later one."""
+        for frame in frames:
+            if frame.kind == NUMBERS[Declared]:
+                self.decode(data, frame)
+        for frame in frames:
+            decoded = self.decode(data, frame)
+            if decoded is not None:
+                yield decoded

@@ -1,0 +1,129 @@
+"""Reads what one journal says about its run without reading all of its rows."""
+
+from typing import Any
+
+import msgspec
+
+from holter.errors import JournalError, NewerJournal
+from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.reader import Frame, Skipped, scan
+from holter.model.records import (
+    FIRST_PACKED,
+    LASTING,
+    LOOSE_ROW,
+    Beat,
+    Configured,
+    Described,
+    Opened,
+    Record,
+    Summarised,
+    Totals,
+)
+
+
+class Digest(msgspec.Struct):
+    """One journal in short. `said` holds its lasting records in order."""
+
+    journal: str
+    opened: Opened
+    described: Described | None = None
+    config: dict[str, Any] | None = None
+    summary: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    rows: int = 0
+    last_step: int | None = None
+    last_at_ns: int = 0
+    beat: Beat | None = None
+    said: list[Record] = []
+    skipped: list[Skipped] = []
+    unknown: int = 0
+    trouble: str = ""
+    """Why a part of the journal could not be read at all."""
+
+
+def digest(journal: str, paths: list[str]) -> Digest | None:
+    """The newest segment that can be read tells all: each begins with what the earlier ones add up to.
+
+    None where nobody ever got to write a whole record. Raises NewerJournal, OSError.
+    """
+    trouble = ""
+    for path in reversed(paths):
+        with open(path, "rb") as file:
+            data = file.read()
+        try:
+            found = _digest_segment(journal, data)
+        except NewerJournal:
+            raise
+        except JournalError as error:
+            # A segment that was born and not yet filled is all zeros; anything else is worth a word.
+            trouble = str(error) if data.strip(b"\0") else trouble
+            continue
+        if found is not None:
+            found.trouble = trouble
+            return found
+    return None
+
+
+def read_opened(path: str) -> Opened | None:
+    """Who writes the journal of this segment, from its first bytes; None where it can't be told. Raises OSError."""
+    with open(path, "rb") as file:
+        data = file.read(16 << 10)
+    try:
+        frames = scan(data).frames
+    except JournalError:
+        return None
+    for record in Decoder().decode_all(data, frames[:1]):
+        if isinstance(record, Opened):
+            return record
+    return None
+
+
+def _digest_segment(journal: str, data: bytes) -> Digest | None:
+    scanned = scan(data)
+    decoder = Decoder()
+    result: Digest | None = None
+    for record in decoder.decode_all(data, [frame for frame in scanned.frames if _is_control(frame)]):
+        if isinstance(record, Opened):
+            result = result or Digest(journal, record)
+        elif result is not None:
+            _add(result, record)
+    if result is not None:
+        _add_rows(result, data, scanned.frames, decoder)
+        result.skipped = scanned.skipped
+        result.unknown = decoder.unknown
+    return result
+
+
+def _is_control(frame: Frame) -> bool:
+    return frame.kind < FIRST_PACKED and frame.kind != LOOSE_ROW
+
+
+def _add(result: Digest, record: Record | LoggedRow) -> None:
+    match record:
+        case Described():
+            result.described = record
+        case Configured():
+            result.config = record.config
+        case Summarised():
+            result.summary = record.summary
+        case Totals():
+            result.rows, result.last = record.rows, dict(record.last)
+            result.last_step, result.last_at_ns = record.last_step, record.last_at_ns or 0
+        case Beat():
+            result.beat = record
+        case _ if isinstance(record, LASTING):
+            result.said.append(record)
+
+
+def _add_rows(result: Digest, data: bytes, frames: list[Frame], decoder: Decoder) -> None:
+    """Count the rows; decode only the last of each key set, in order, so that the last write wins."""
+    rows = [frame for frame in frames if not _is_control(frame)]
+    newest = {frame.kind: frame for frame in rows if frame.kind != LOOSE_ROW}
+    wanted = [frame for frame in rows if frame.kind == LOOSE_ROW]
+    result.rows += len(rows)
+    for frame in sorted([*newest.values(), *wanted], key=lambda frame: frame.at):
+        row = decoder.decode(data, frame)
+        if isinstance(row, LoggedRow):
+            result.last.update(row.values)
+            result.last_at_ns = row.at_ns
+            result.last_step = row.step

@@ -1,0 +1,105 @@
+"""Finds the whole records of a segment, also in one that is torn, damaged or still being written."""
+
+import zlib
+from typing import NamedTuple
+
+import msgspec
+
+from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, SYNC_BYTES, Header, decode_header
+
+
+class Frame(NamedTuple):
+    """Where a record lies in its segment: its head begins at `at`, its payload ends at `stop`."""
+
+    kind: int
+    at: int
+    stop: int
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """Bytes that are not whole records. A `torn` tail of a living journal only means: not yet."""
+
+    start: int
+    stop: int
+    torn: bool
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """A segment's frames in order. `end` is where the next record would go."""
+
+    header: Header
+    frames: list[Frame]
+    end: int
+    skipped: list[Skipped]
+
+
+def scan(data: bytes) -> Scan:
+    """All whole records of a segment, whatever happened to it.
+
+    Raises JournalError (and NewerJournal) where the header itself can't be used.
+    """
+    header = decode_header(data)
+    frames, end = hop(data, HEADER_SIZE)
+    if zlib.crc32(memoryview(data)[:end], RESIDUE) == RESIDUE and is_blank(data, end):
+        return Scan(header, frames, end, [])
+    frames, end, skipped = _crawl(data)
+    return Scan(header, frames, end, skipped)
+
+
+def hop(data: bytes, at: int) -> tuple[list[Frame], int]:
+    """Follow the heads from `at` on without looking at checksums; returns the frames and where they stop."""
+    frames = []
+    size = len(data)
+    unpack, append = HEAD.unpack_from, frames.append
+    while at + OVERHEAD <= size:
+        sync, kind, length = unpack(data, at)
+        following = at + OVERHEAD + length
+        if sync != SYNC or following > size:
+            break
+        append(Frame(kind, at, following - 4))
+        at = following
+    return frames, at
+
+
+def is_blank(data: bytes, start: int) -> bool:
+    """Whether nothing was ever written behind `start` (reserved space reads as zeros)."""
+    return data.count(0, start) == len(data) - start
+
+
+def is_whole(data: bytes, at: int) -> int:
+    """Where the record that begins at `at` ends, or 0 if there is no whole one."""
+    if at + OVERHEAD > len(data):
+        return 0
+    sync, _, length = HEAD.unpack_from(data, at)
+    following = int(at + OVERHEAD + length)
+    if sync != SYNC or following > len(data):
+        return 0
+    return following if zlib.crc32(memoryview(data)[at:following], RESIDUE) == RESIDUE else 0
+
+
+def _crawl(data: bytes) -> tuple[list[Frame], int, list[Skipped]]:
+    """Check every record; behind damage, go on with the next place where a whole record begins."""
+    frames: list[Frame] = []
+    skipped: list[Skipped] = []
+    at = HEADER_SIZE
+    while at < len(data):
+        if following := is_whole(data, at):
+            frames.append(Frame(HEAD.unpack_from(data, at)[1], at, following - 4))
+            at = following
+            continue
+        found = _next_whole(data, at + 1)
+        if found < 0:
+            break
+        skipped.append(Skipped(at, found, torn=False))
+        at = found
+    if not is_blank(data, at):
+        skipped.append(Skipped(at, len(data.rstrip(b"\0")), torn=True))
+    return frames, at, skipped
+
+
+def _next_whole(data: bytes, start: int) -> int:
+    while (start := data.find(SYNC_BYTES, start)) >= 0:
+        if is_whole(data, start):
+            return start
+        start += 1
+    return -1

@@ -1,0 +1,66 @@
+"""Where things lie: the data directory, a run's directory, the segments in it."""
+
+import os
+import re
+
+_SEGMENT = re.compile(r"([0-9a-f]{32})-(\d{6})\.seg")
+
+
+def data_directory(environ: "os._Environ[str] | dict[str, str]") -> str:
+    """The one local directory under which everything lies; `HOLTER_DIR` moves it."""
+    if chosen := environ.get("HOLTER_DIR"):
+        return os.path.abspath(os.path.expanduser(chosen))
+    base = environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(base, "holter")
+
+
+def run_directory(data: str, run: str) -> str:
+    return os.path.join(data, "runs", run)
+
+
+def make_private(directory: str) -> None:
+    """Create a directory that only its owner may enter, and such parents where they are missing. Raises OSError.
+
+    Idempotent; a directory that exists keeps the permissions that somebody gave it.
+    """
+    if os.path.isdir(directory):
+        return
+    if (parent := os.path.dirname(directory)) != directory:
+        make_private(parent)
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(directory):
+            raise
+
+
+def private_temporary() -> str:
+    """A new directory for a run that could not be kept where it should be."""
+    import tempfile  # five milliseconds that only a broken home directory costs
+
+    return tempfile.mkdtemp(prefix="holter-")
+
+
+def segment_path(run_dir: str, journal: str, number: int) -> str:
+    return os.path.join(run_dir, f"{journal}-{number:06d}.seg")
+
+
+def list_segments(run_dir: str) -> dict[str, list[str]]:
+    """The paths of each journal's segments in the order in which they were written, by journal."""
+    journals: dict[str, list[str]] = {}
+    for name in sorted(os.listdir(run_dir)):
+        if match := _SEGMENT.fullmatch(name):
+            journals.setdefault(match[1], []).append(os.path.join(run_dir, name))
+    return journals
+
+
+def used_bytes(run_dir: str) -> int:
+    """What a run's directory takes on the disk, its reserved space included."""
+    total = 0
+    for folder, _, names in os.walk(run_dir):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:  # removed meanwhile
+                continue
+    return total

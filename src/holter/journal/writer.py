@@ -1,0 +1,225 @@
+"""Appends framed records to a journal, segment after segment."""
+
+import os
+import threading
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from holter.errors import NotKept
+from holter.journal.frame import OVERHEAD, RESIDUE, Header, encode_header, encode_record, sealed
+from holter.journal.rundir import make_private, segment_path, used_bytes
+from holter.journal.segment import Segment, create_segment
+from holter.model.clock import Clock
+from holter.model.records import LASTING, LATEST, Lost, Record
+
+FIRST_SIZE = 256 << 10
+LARGEST_SIZE = 8 << 20
+SMALLEST_SIZE = 16 << 10
+LARGEST_RECORD = 64 << 20
+_crc32 = zlib.crc32  # a global is found faster than an attribute
+
+RETRY_NS = 1_000_000_000
+MOST_LASTING = 256
+
+
+class JournalWriter:
+    """Owns one journal; makes its first file when the first record comes.
+
+    Args:
+        directory: the run's directory; made when it is missing, also when it was deleted meanwhile.
+        prologue: the bodies with which every segment begins, so that it can be read alone: who writes, and what the
+            earlier segments add up to. Lasting records (see `record`) follow by themselves.
+        limit_bytes: what the run's directory may take; none where it is negative.
+
+    Thread-safe through `lock`, which a caller may hold over several calls. Not fork-safe: a forked child
+    must drop the object and make its own.
+    """
+
+    def __init__(
+        self, directory: str, prologue: Callable[[], Iterable[bytes]], clock: Clock, *, limit_bytes: int = -1
+    ) -> None:
+        self.id = os.urandom(16)
+        self.directory = directory
+        self.lock = threading.RLock()
+        self.lost = 0
+        self._prologue = prologue
+        self._clock = clock
+        self.limit_bytes = limit_bytes
+        self._segment: Segment | None = None
+        self._put: Callable[[int, bytes], None] = _no_segment
+        self._number = 0
+        self._base = self._end = self._room = 0
+        self._busy = self._closed = False
+        self._deferred: list[bytes] = []
+        self._latest: dict[type[Record], bytes] = {}
+        self._lasting: deque[bytes] = deque(maxlen=MOST_LASTING)
+        self._unsynced: list[str] = []
+        self._lost_since_ns = self._retry_at_ns = 0
+        self.because = ""
+
+    def append(self, body: bytes) -> None:
+        """Keep a framed body; once this returns it survives the death of the process.
+
+        A call from inside another call of the same thread (signal handler, `__del__`) is kept when the outer one
+        returns. Raises NotKept, and counts it, where the disk does not take it.
+        """
+        with self.lock:
+            self.append_held(body)
+
+    def append_held(self, body: bytes) -> None:
+        """The same for a caller who holds `lock`."""
+        if self._busy:
+            self._deferred.append(body)
+            return
+        self._busy = True
+        try:
+            start = self._end
+            end = start + len(body) + 4
+            if end > self._room:
+                start = self._make_room(end - start)
+                end = start + len(body) + 4
+            # The checksum covers the whole frame, so a reader needs no order between these stores, not even on
+            # aarch64: a frame that is not all there yet does not verify.
+            self._put(start, body + _crc32(body, RESIDUE).to_bytes(4, "little"))
+            self._end = end
+        except (OSError, NotKept) as error:
+            raise self._count_lost(error) from error
+        finally:
+            self._busy = False
+        if self._deferred:
+            self.append_held(self._deferred.pop(0))
+
+    def open(self) -> None:
+        """Make the first segment now instead of with the first record. Raises NotKept."""
+        with self.lock:
+            if self._segment is None:
+                try:
+                    self._make_room(0)
+                except OSError as error:
+                    raise self._count_lost(error) from error
+
+    def record(self, record: Record) -> None:
+        """Append a sentence; the promises of `append` hold."""
+        body = encode_record(record)
+        with self.lock:
+            try:
+                self.append(body)
+            finally:
+                # Also what was not kept now stands at the start of the next segment.
+                self._remember(record, body)
+
+    def sync(self) -> None:
+        """Wait until everything appended so far would survive the death of the machine. Raises OSError."""
+        with self.lock:
+            paths, self._unsynced = self._unsynced, []
+            fd = os.dup(self._segment.fd) if self._segment else -1
+        for path in paths:
+            _sync_path(path, os.O_RDWR)
+        if fd >= 0:
+            try:
+                os.fdatasync(fd)
+            finally:
+                os.close(fd)
+            _sync_path(self.directory, os.O_RDONLY)
+
+    def look_after(self) -> bool:
+        """Lay down the open segment again if somebody deleted it; cheap, for once a second. True where all is well."""
+        with self.lock:
+            segment = self._segment
+            if segment is None or self._busy or os.fstat(segment.fd).st_nlink:
+                return True
+            try:
+                make_private(self.directory)
+                again = create_segment(segment_path(self.directory, self.id.hex(), self._number), segment.size)
+                again.put(0, os.pread(segment.fd, self._end, 0))
+            except OSError:
+                return False
+            self._segment, self._put = again, again.put
+            segment.close(self._end)
+            return True
+
+    def close(self) -> None:
+        """Give back the reserved space. Idempotent; later appends raise NotKept."""
+        with self.lock:
+            self._closed, self._room = True, 0
+            if self._segment:
+                self._segment.close(self._end)
+                self._segment, self._put = None, _no_segment
+
+    def _remember(self, record: Record, body: bytes) -> None:
+        if isinstance(record, LATEST):
+            self._latest[type(record)] = body
+        elif isinstance(record, LASTING):
+            self._lasting.append(body)
+
+    def _make_room(self, needed: int) -> int:
+        """Open the next segment; returns where in it the record goes."""
+        if self._closed:
+            raise NotKept("the journal is closed")
+        if needed > LARGEST_RECORD:
+            raise NotKept(f"a record of {needed >> 20} MiB is larger than the {LARGEST_RECORD >> 20} MiB a journal takes")
+        now_ns = self._clock.now_ns()
+        if now_ns < self._retry_at_ns:
+            raise NotKept(self.because)
+        self._retry_at_ns = now_ns + RETRY_NS
+        header = Header(self.id, self._number + 1, self._base + self._end, now_ns)
+        bodies = [*self._prologue(), *self._latest.values(), *self._lasting]
+        start = encode_header(header) + b"".join(map(sealed, bodies))
+        if self.lost:
+            lost = Lost(at_ns=now_ns, records=self.lost, since_ns=self._lost_since_ns, because=self.because)
+            start += sealed(encode_record(lost))
+            self._remember(lost, encode_record(lost))
+        segment = self._create(header.segment, len(start) + needed + OVERHEAD)
+        segment.put(0, start)
+        old, self._segment, self._put = self._segment, segment, segment.put
+        if old:
+            old.close(self._end)
+            self._unsynced.append(segment_path(self.directory, self.id.hex(), self._number))
+        self._number, self._base = header.segment, header.base
+        self._end, self._room = len(start), segment.size
+        self._retry_at_ns = self.lost = 0
+        return self._end
+
+    def _create(self, number: int, needed: int) -> Segment:
+        make_private(self.directory)
+        wanted = min(FIRST_SIZE << (2 * (number - 1)), LARGEST_SIZE) if number < 5 else LARGEST_SIZE
+        left = self._left_bytes()
+        if left < max(needed, SMALLEST_SIZE):
+            raise NotKept(f"the run reached its disk limit of {self.limit_bytes:,} bytes; HOLTER_DISK_LIMIT raises it")
+        path = segment_path(self.directory, self.id.hex(), number)
+        try:
+            return create_segment(path, max(needed, min(wanted, left)))
+        except OSError:
+            # A nearly full disk or quota may still take a small one.
+            return create_segment(path, max(needed, SMALLEST_SIZE))
+
+    def _left_bytes(self) -> int:
+        if self.limit_bytes < 0:
+            return LARGEST_RECORD * 2
+        return self.limit_bytes - used_bytes(self.directory)
+
+    def _count_lost(self, error: OSError | NotKept) -> NotKept:
+        if not self.lost:
+            self._lost_since_ns = self._clock.now_ns()
+        self.lost += 1
+        self.because = str(error) if isinstance(error, NotKept) else f"{error.strerror} ({self.directory})"
+        # After a failed write there may be room for nothing, or for a smaller record: the next append asks again.
+        return NotKept(self.because)
+
+
+def _no_segment(at: int, data: bytes) -> None:
+    raise NotKept("the journal has no open segment")
+
+
+def _sync_path(path: str, flags: int) -> None:
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+

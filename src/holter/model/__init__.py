@@ -1,0 +1,1 @@
+"""The nouns that every process shares; pure data, no I/O."""

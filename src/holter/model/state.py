@@ -1,0 +1,181 @@
+"""How a run ended, from everything that its witnesses said. Pure: whoever has the evidence gets the same answer."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from holter.errors import UsageError
+from holter.model.records import Exited, Finished, Marked, Raised
+
+RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED = "running", "finished", "failed", "crashed", "preempted"
+STATES = (RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED)
+_WORST_FIRST = (CRASHED, PREEMPTED, FAILED, FINISHED)
+
+
+class Lateness(msgspec.Struct, frozen=True):
+    """When silence means something, for a process that nobody here can look at."""
+
+    stale_s: float = 15.0
+    crashed_s: float = 60.0
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one process of a run."""
+
+    pid: int
+    last_seen_ns: int
+    is_alive: bool | None
+    """None where nobody here can look: another host or container."""
+    rank: int | None = None
+    finished: Finished | None = None
+    raised: Raised | None = None
+    exited: Exited | None = None
+    was_terminated: bool = False
+    """A SIGTERM arrived that the program handled."""
+    was_preempted: bool = False
+    """The program said that a scheduler takes its place."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A state with its reason in one sentence. `is_final` where only new data could change it."""
+
+    state: str
+    because: str
+    ended_at_ns: int | None = None
+    status: int | None = None
+    """The wait status of the process that decided, where somebody read it."""
+    source: str = ""
+    """Who read it."""
+    is_stale: bool = False
+    is_final: bool = False
+
+
+def settle(
+    witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness = Lateness()
+) -> Outcome:
+    """The state of a run. A person's mark > the program's end record > exit status > lateness."""
+    outcome = _settle_processes(witnesses, now_ns, lateness)
+    mark = marks[-1] if marks else None
+    if mark is None or not mark.state or outcome.state == RUNNING:
+        return outcome
+    because = f"{mark.by} marked it {mark.state}: {mark.reason} (holter's own verdict: {outcome.state}, {outcome.because})"
+    return msgspec.structs.replace(outcome, state=mark.state, because=because)
+
+
+def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Lateness, /) -> Outcome:
+    if not witnesses:
+        return Outcome(state=RUNNING, because="it has only just begun")
+    outcomes = [(witness, settle_process(witness, now_ns=now_ns, lateness=lateness)) for witness in witnesses]
+    # Rank 0 ends the run; the death of any rank is its death.
+    main = min(outcomes, key=lambda pair: pair[0].rank or 0)[1]
+    deaths = [outcome for _, outcome in outcomes if outcome.state in (CRASHED, PREEMPTED, FAILED)]
+    if not deaths:
+        return main
+    return min(deaths, key=lambda outcome: (_WORST_FIRST.index(outcome.state), outcome.ended_at_ns or now_ns))
+
+
+def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:
+    """The outcome of one process on its own."""
+    outcome = _by_end_record(witness) or _by_status(witness) or _by_absence(witness)
+    if outcome is None:
+        return _by_lateness(witness, now_ns, lateness)
+    if witness.was_preempted and outcome.state != FINISHED:
+        because = f"the program said that it was being preempted; then {outcome.because}"
+        return msgspec.structs.replace(outcome, state=PREEMPTED, because=because)
+    return outcome
+
+
+def _by_end_record(witness: Witness) -> Outcome | None:
+    finished = witness.finished
+    if finished is None or finished.how == "atexit":
+        return None  # at the exit of the interpreter the code is not known yet: the exit status has it
+    status = witness.exited.status if witness.exited else None
+    source = witness.exited.source if witness.exited else ""
+    code = finished.exit_code or 0
+    if code == 0 and not (witness.was_terminated and finished.how == "context"):
+        state, because = FINISHED, "the program ended the run"
+    elif witness.was_terminated:
+        state, because = CRASHED, f"it was sent SIGTERM and ended the run with exit code {code}"
+    else:
+        state, because = FAILED, _failure(witness, f"the program ended the run with exit code {code}")
+    return Outcome(
+        state=state, because=because, ended_at_ns=finished.at_ns, status=status, source=source, is_final=True
+    )
+
+
+def _by_status(witness: Witness) -> Outcome | None:
+    exited = witness.exited
+    if exited is None or exited.status is None:
+        return None
+    if os.WIFSIGNALED(exited.status):
+        number = os.WTERMSIG(exited.status)
+        state = FAILED if number == signal.SIGINT else CRASHED
+        because = f"{signal_name(number)} ended process {exited.pid}"
+    else:
+        code = os.WEXITSTATUS(exited.status)
+        state = CRASHED if witness.was_terminated else FINISHED if code == 0 else FAILED
+        because = f"process {exited.pid} left with exit code {code}"
+        because = f"it was sent SIGTERM, then {because}" if witness.was_terminated else _failure(witness, because)
+    return Outcome(
+        state=state,
+        because=because,
+        ended_at_ns=exited.at_ns,
+        status=exited.status,
+        source=exited.source,
+        is_final=True,
+    )
+
+
+def _by_absence(witness: Witness) -> Outcome | None:
+    if witness.exited is None and witness.is_alive is not False:
+        return None
+    ended_at_ns = witness.finished.at_ns if witness.finished else witness.last_seen_ns
+    if witness.raised is not None:
+        state, because = FAILED, _failure(witness, f"process {witness.pid} is gone")
+    elif witness.finished is not None and not witness.was_terminated:
+        state, because = FINISHED, f"process {witness.pid} left in order; nobody could read its exit code"
+    else:
+        state, because = CRASHED, f"process {witness.pid} is gone without a word, and nobody could read its exit status"
+    return Outcome(state=state, because=because, ended_at_ns=ended_at_ns, is_final=True)
+
+
+def _by_lateness(witness: Witness, now_ns: int, lateness: Lateness, /) -> Outcome:
+    if witness.is_alive:
+        return Outcome(state=RUNNING, because=f"process {witness.pid} is alive")
+    silent_s = (now_ns - witness.last_seen_ns) / 1e9
+    if silent_s > lateness.crashed_s:
+        because = f"nothing was heard of it for {silent_s:,.0f} s, and its process can't be seen from here"
+        return Outcome(state=CRASHED, because=because, ended_at_ns=witness.last_seen_ns)
+    because = f"last heard of {max(silent_s, 0.0):,.0f} s ago; its process can't be seen from here"
+    return Outcome(state=RUNNING, because=because, is_stale=silent_s > lateness.stale_s)
+
+
+def _failure(witness: Witness, otherwise: str) -> str:
+    raised = witness.raised
+    return f"{raised.type}: {raised.message}".strip().rstrip(":") if raised else otherwise
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def read_lateness(environ: Mapping[str, str]) -> Lateness:
+    """`HOLTER_STALE_AFTER` and `HOLTER_CRASHED_AFTER`, in seconds. Raises UsageError."""
+    defaults = Lateness()
+    return Lateness(
+        stale_s=_seconds(environ, "HOLTER_STALE_AFTER", default=defaults.stale_s),
+        crashed_s=_seconds(environ, "HOLTER_CRASHED_AFTER", default=defaults.crashed_s),
+    )
+
+
+def _seconds(environ: Mapping[str, str], name: str, *, default: float) -> float:
+    text = environ.get(name, "")
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise UsageError(f"{name} must be a number of seconds, got {text!r}") from None

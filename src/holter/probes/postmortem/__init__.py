@@ -1,0 +1,1 @@
+"""One file per source that is read after a process has died."""

@@ -1,0 +1,58 @@
+"""`python -m holter.sidecar MESSAGE`: how the client starts it. Descriptor 3 is the way back, 4 a pidfd of the client."""
+
+import os
+import signal
+import socket
+import sys
+
+import msgspec
+
+from holter.sidecar.loop import Sidecar
+from holter.sidecar.sharing import hand_over, take_lead
+from holter.wire.way_back import Watch, decode_to_sidecar
+
+SOCKET_FD = 3
+PIDFD_FD = 4
+
+
+def main() -> int:
+    try:
+        watch = decode_to_sidecar(sys.argv[1].encode())
+    except (IndexError, msgspec.DecodeError):
+        watch = None
+    if not isinstance(watch, Watch):
+        print("holter.sidecar is started by holter.init(); to watch a process yourself use `holter watch PID`", file=sys.stderr)
+        return 2
+    _settle_in()
+    link, pidfd = _inherited()
+    lead = take_lead(watch.directory)
+    if lead is None:
+        hand_over(watch, link, pidfd)
+        return 0
+    Sidecar(link).run(watch, pidfd, lead)
+    return 0
+
+
+def _settle_in() -> None:
+    """Hold nothing of the program's: not its directory, its terminal, its descriptors, or its signals."""
+    os.chdir("/")
+    os.umask(0o077)
+    os.closerange(PIDFD_FD + 1, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+        # Whoever ends a whole group or session ends the program too; we leave when it has gone.
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _inherited() -> tuple[socket.socket, int]:
+    link = socket.socket(fileno=SOCKET_FD)
+    link.setblocking(False)
+    os.set_inheritable(SOCKET_FD, False)
+    try:
+        os.set_inheritable(PIDFD_FD, False)
+    except OSError:
+        return link, -1  # a kernel without pidfds
+    return link, PIDFD_FD
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Makes one sidecar serve a run on a host: the first takes the lead, later ones hand their process over to it."""
+
+import fcntl
+import hashlib
+import os
+import socket
+import struct
+import time
+
+from holter.wire.way_back import Watch, decode_to_sidecar, encode
+
+HAND_OVER_WITHIN_S = 5.0
+
+
+class Lead:
+    """The right to watch a run on this host, and the door at which other sidecars hand over. Closed by its owner."""
+
+    def __init__(self, lock_fd: int, door: socket.socket) -> None:
+        self._lock_fd = lock_fd
+        self.door = door
+
+    def accept(self) -> tuple[Watch, socket.socket, int] | None:
+        """A process that another sidecar hands over: what to watch, its way back, its pidfd. None for strangers."""
+        try:
+            guest, _ = self.door.accept()
+        except OSError:
+            return None
+        with guest:
+            guest.settimeout(1.0)
+            try:
+                if not _is_same_user(guest):
+                    return None
+                data, fds, _, _ = socket.recv_fds(guest, 65536, 2)
+                watch = decode_to_sidecar(data)
+            except (OSError, ValueError):
+                return None
+        if not isinstance(watch, Watch) or not fds:
+            return None
+        link = socket.socket(fileno=fds[0])
+        link.setblocking(False)
+        return watch, link, fds[1] if len(fds) > 1 else -1
+
+    def close(self) -> None:
+        self.door.close()
+        os.close(self._lock_fd)
+
+
+def take_lead(directory: str) -> Lead | None:
+    """Lead for a run's directory, or None where another sidecar of this host does. Raises OSError."""
+    path = os.path.join(directory, f"sidecar-{socket.gethostname()}.lock")
+    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    except OSError:
+        pass  # a file system without locks: then everybody watches for itself, which costs memory, not truth
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    door.setblocking(False)
+    try:
+        door.bind(_address(directory))
+        door.listen(64)
+    except OSError:
+        pass  # nobody can hand over; they will watch for themselves
+    return Lead(fd, door)
+
+
+def hand_over(watch: Watch, link: socket.socket, pidfd: int) -> None:
+    """Give the process to the sidecar that leads; become the leader if that one is just leaving."""
+    from holter.sidecar.loop import Sidecar  # the loop imports Lead from here
+
+    deadline = time.monotonic() + HAND_OVER_WITHIN_S
+    while time.monotonic() < deadline:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
+            try:
+                guest.connect(_address(watch.directory))
+                socket.send_fds(guest, [encode(watch)], [fd for fd in (link.fileno(), pidfd) if fd >= 0])
+                return
+            except OSError:
+                time.sleep(0.02)
+        if lead := take_lead(watch.directory):
+            Sidecar(link).run(watch, pidfd, lead)
+            return
+    # The leader is stopped or stuck. Its rows are safe; what we would add is not worth a second truth.
+
+
+def _address(directory: str) -> bytes:
+    """An abstract address: no path to be too long, nothing to be left behind."""
+    digest = hashlib.sha256(os.path.realpath(directory).encode()).hexdigest()
+    return b"\0holter/" + str(os.getuid()).encode() + b"/" + digest[:32].encode()
+
+
+def _is_same_user(guest: socket.socket) -> bool:
+    peer = guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return bool(struct.unpack("3i", peer)[1] == os.getuid())

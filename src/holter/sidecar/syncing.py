@@ -1,0 +1,100 @@
+"""Makes what the journals hold survive the death of the machine, twice a second."""
+
+import os
+import threading
+import time
+
+from holter.journal.rundir import list_segments
+
+EVERY_S = 0.5
+# The kernel's file times move in steps of up to 10 ms: a write in the same step as our sync leaves no trace in them.
+COARSE_NS = 20_000_000
+
+
+class _File:
+    """An open segment and the file time up to which it is on the disk."""
+
+    def __init__(self, path: str) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self.synced_ns = -1
+
+    def sync(self) -> None:
+        changed_ns = os.fstat(self.fd).st_mtime_ns
+        if changed_ns == self.synced_ns:
+            return
+        is_settled = time.time_ns() - changed_ns > COARSE_NS
+        os.fdatasync(self.fd)
+        self.synced_ns = changed_ns if is_settled else -1
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+class Syncer:
+    """Syncs all journals of one run directory. A disk that hangs holds up this thread alone, not the heartbeat.
+
+    A store into a mapped page that was just synced updates the file's time again, so an unchanged time means that
+    nothing came since; no row has to be read for it.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._files: dict[str, _File] = {}
+        self._done: set[str] = set()
+        self._stopping = threading.Event()
+        self._once = threading.Lock()
+        self._thread = threading.Thread(target=self._loop, name="sync", daemon=True)
+        self._thread.start()
+
+    def sync(self) -> None:
+        """Bring everything written so far to the disk. A directory that is gone or a disk that fails is no error here."""
+        with self._once:
+            try:
+                self._open_new()
+                for file in list(self._files.values()):
+                    file.sync()
+                self._drop_old()
+            except OSError:
+                return  # the client says what it can't keep; we try again
+
+    def close(self) -> None:
+        """Sync a last time and stop; waits for the disk for a bounded time."""
+        self._stopping.set()
+        self._thread.join(2.0)
+        if self._once.acquire(timeout=0.1):
+            self._once.release()
+            self.sync()
+
+    def _loop(self) -> None:
+        while not self._stopping.wait(EVERY_S):
+            self.sync()
+
+    def _open_new(self) -> None:
+        born = [
+            path
+            for paths in list_segments(self._directory).values()
+            for path in paths
+            if path not in self._files and path not in self._done
+        ]
+        for path in born:
+            self._files[path] = _File(path)
+        if born:
+            _sync_directory(self._directory)
+
+    def _drop_old(self) -> None:
+        """Close segments that have a successor: they are synced for good."""
+        for paths in list_segments(self._directory).values():
+            for path in paths[:-1]:
+                if path in self._files:
+                    file = self._files.pop(path)
+                    os.fdatasync(file.fd)
+                    file.close()
+                    self._done.add(path)
+
+
+def _sync_directory(directory: str) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

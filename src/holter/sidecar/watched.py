@@ -1,0 +1,166 @@
+"""One run as its sidecar sees it: the processes that belong to it, and what is written about them."""
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from holter.errors import NotKept
+from holter.journal.digest import read_opened
+from holter.journal.frame import encode_record
+from holter.journal.rows import RowEncoder
+from holter.journal.rundir import list_segments
+from holter.journal.trimming import trim
+from holter.journal.writer import JournalWriter
+from holter.model.clock import Clock
+from holter.model.records import Beat, Exited, Lost, Opened, Record, Totals
+from holter.probes.identity import ProcessIdentity, identify, is_alive
+from holter.probes.postmortem.exit_status import read_exit_status
+from holter.sidecar.syncing import Syncer
+from holter.version import __version__
+from holter.wire.way_back import Ended, Watch
+
+BEAT_NS = 5_000_000_000
+# How long a dead process may wait to be reaped until we do without its exit status.
+STATUS_WITHIN_NS = 2_000_000_000
+# Rows are worth more than samples: ours stop a little before the run's limit.
+SHARE_OF_LIMIT = 0.9
+
+
+class Process(msgspec.Struct):
+    """A recorded process. `pidfd` is negative where the kernel has none."""
+
+    watch: Watch
+    pidfd: int
+    died_at_ns: int = 0
+
+
+class WatchedRun:
+    """Owns the sidecar's journal of one run. Used by the loop's thread only; closed by the loop."""
+
+    def __init__(self, watch: Watch, clock: Clock) -> None:
+        self.directory = watch.directory
+        self.processes: list[Process] = []
+        self._run = watch.run
+        self._attempt = watch.attempt
+        self._clock = clock
+        self._ticks = 0
+        self._beat_at_ns = 0
+        limit = int(watch.limit_bytes * SHARE_OF_LIMIT) if watch.limit_bytes >= 0 else -1
+        self._journal = JournalWriter(watch.directory, self._prologue, clock, limit_bytes=limit)
+        self._rows = RowEncoder(self._journal.append_held)
+        self._syncer = Syncer(watch.directory)
+
+    def add(self, watch: Watch, pidfd: int) -> None:
+        """Watch one more process of this run."""
+        self._attempt = max(self._attempt, watch.attempt)
+        self.processes.append(Process(watch, pidfd))
+        self.beat()
+
+    def ended(self, message: Ended) -> None:
+        """The program ended the run by itself; the process may live on without it."""
+        if message.lost:
+            now_ns = self._clock.now_ns()
+            self.record(Lost(at_ns=now_ns, records=message.lost, since_ns=now_ns, because=message.because))
+        self.processes = [each for each in self.processes if each.watch.journal != message.journal]
+
+    def sample(self, values: dict[str, float | int]) -> None:
+        """Keep one tick of system values."""
+        self._ticks += 1
+        try:
+            with self._journal.lock:
+                self._rows.append(dict(values), self._ticks, self._clock.now_ns())
+            self._journal.look_after()
+        except (NotKept, OSError):
+            return  # samples are the first thing to do without
+
+    def beat(self) -> None:
+        """Every five seconds: we are here, and so are they."""
+        now_ns = self._clock.now_ns()
+        if now_ns >= self._beat_at_ns:
+            self._beat_at_ns = now_ns + BEAT_NS
+            pids = tuple(each.watch.pid for each in self.processes if not each.died_at_ns)
+            self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
+
+    def look_for_deaths(self) -> bool:
+        """Record who died and how; true while somebody is dead whose status is still awaited."""
+        waiting = False
+        for each in self.processes.copy():
+            if not each.died_at_ns and _is_dead(each):
+                each.died_at_ns = self._clock.now_ns()
+            if each.died_at_ns:
+                waiting = not self._record_death(each) or waiting
+        return waiting
+
+    def record(self, record: Record) -> None:
+        """Keep a sentence, if the disk takes it."""
+        try:
+            self._journal.record(record)
+        except NotKept:
+            return  # the client counts and says what a full disk costs
+
+    def close(self) -> None:
+        """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
+        self._journal.close()
+        for paths in list_segments(self.directory).values():
+            _trim_if_dead(paths)
+        self._syncer.close()
+
+    def _record_death(self, process: Process) -> bool:
+        watch = process.watch
+        found = read_exit_status(process.pidfd, watch.pid, started=watch.process_started)
+        if found is None and self._clock.now_ns() - process.died_at_ns < STATUS_WITHIN_NS:
+            return False
+        status, source = (found.status, found.source) if found else (None, "gone")
+        self.record(
+            Exited(at_ns=process.died_at_ns, journal=watch.journal, pid=watch.pid, source=source, status=status)
+        )
+        self.processes.remove(process)
+        if process.pidfd >= 0:
+            os.close(process.pidfd)
+        return True
+
+    def _prologue(self) -> Iterator[bytes]:
+        me = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+        now_ns = self._clock.now_ns()
+        yield encode_record(
+            Opened(
+                at_ns=now_ns,
+                run=self._run,
+                writer="sidecar",
+                host=me.host,
+                boot_id=me.boot_id,
+                pid=me.pid,
+                process_started=me.started,
+                pid_namespace=me.pid_namespace,
+                holter=__version__,
+                attempt=self._attempt,
+            )
+        )
+        yield encode_record(Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns))
+        yield from self._rows.declarations()
+
+
+def _is_dead(process: Process) -> bool:
+    watch = process.watch
+    if process.pidfd >= 0:
+        import select
+
+        poll = select.poll()
+        poll.register(process.pidfd, select.POLLIN)
+        return bool(poll.poll(0))
+    return identify(watch.pid) is None
+
+
+def _trim_if_dead(paths: list[str]) -> None:
+    try:
+        opened = read_opened(paths[-1])
+        if opened is None:
+            return
+        writer = ProcessIdentity(
+            opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace
+        )
+        if is_alive(writer) is False:
+            trim(paths[-1])
+    except OSError:
+        return  # a file that can't be read can wait

@@ -1,0 +1,68 @@
+"""The socket pair between a training process and its sidecar: one JSON message a line, either way."""
+
+import msgspec
+
+
+class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_defaults=True):
+    """To the sidecar: record this run for the process at the other end."""
+
+    run: str
+    directory: str
+    journal: str
+    pid: int
+    process_started: int
+    attempt: int = 1
+    rank: int | None = None
+    limit_bytes: int = -1
+    linger_s: float = 60.0
+    collect_facts: bool = True
+
+
+class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_defaults=True):
+    """To the sidecar: the program ended this run by itself; `lost` records could not be kept."""
+
+    journal: str
+    lost: int = 0
+    because: str = ""
+
+
+class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):
+    """To the client: a line for the user's terminal, once per cause."""
+
+    cause: str
+    text: str
+
+
+ToSidecar = Watch | Ended
+ToClient = Say
+
+_encode = msgspec.json.Encoder().encode
+_to_sidecar: msgspec.json.Decoder[ToSidecar] = msgspec.json.Decoder(ToSidecar)
+_to_client: msgspec.json.Decoder[ToClient] = msgspec.json.Decoder(ToClient)
+
+
+def encode(message: ToSidecar | ToClient) -> bytes:
+    return _encode(message) + b"\n"
+
+
+def decode_to_sidecar(line: bytes) -> ToSidecar:
+    """Raises msgspec.DecodeError."""
+    return _to_sidecar.decode(line)
+
+
+def decode_to_client(line: bytes) -> ToClient:
+    """Raises msgspec.DecodeError."""
+    return _to_client.decode(line)
+
+
+class Lines:
+    """Cuts a stream into lines; keeps the unfinished end. A line may have 1 MiB at most, or the stream is dropped."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > 1 << 20:
+            self._rest = b""
+        return lines

@@ -1,0 +1,48 @@
+"""Keeps every test away from the user's runs, and makes a skipped test a failed one in CI."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+# What else a training process reads to learn which run it belongs to.
+FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "SLURM_", "TORCHELASTIC_")
+
+IN_CI = os.environ.get("CI") == "true"
+ALLOWED_SKIP = "not on this platform:"
+
+
+@pytest.fixture(autouse=True)
+def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith(FOREIGN_PREFIXES):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOLTER_DIR", str(tmp_path / "holter"))
+    monkeypatch.setenv("HOLTER_STRICT", "1")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Fail what was skipped for want of a component: CI has them all, or it proves nothing."""
+    if not (IN_CI and report.skipped and isinstance(report.longrepr, tuple)):
+        return
+    path, line, text = report.longrepr
+    reason = text.removeprefix("Skipped: ")
+    if not reason.startswith(ALLOWED_SKIP):
+        report.outcome = "failed"
+        report.longrepr = f"{path}:{line}: skipped in CI: {reason}. Add it to scripts/system-packages or the dev extra."
