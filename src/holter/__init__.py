@@ -1,7 +1,6 @@
 """Holter, the flight recorder for model training: `import holter` and call `holter.init()`."""
 
-from holter.client.active import config, flush, log, summary
-from holter.client.active import alert, finish, mark_preempting
+from holter.client.active import alert, config, finish, flush, log, mark_preempting, summary
 from holter.client.opening import init
 from holter.client.run import Run
 from holter.errors import HolterError, NoRun, UsageError

@@ -37,7 +37,7 @@ class Definition(NamedTuple):
 
     @property
     def is_door(self) -> bool:
-        return self.file.startswith("client/") and self.name.split(".")[0] in {"init", "Run"}
+        return self.file.startswith("client/") and self.name.split(".")[0] in {"init", "alert", "Run"}
 
 
 def definitions(file: str, node: ast.AST, prefix: str = "") -> Iterator[Definition]:
@@ -67,13 +67,14 @@ def parameters(node: Function, *, is_method: bool) -> tuple[int, int]:
     """Count all parameters, and those that a caller may pass by position without having to.
 
     Names before a `/` are a signature that somebody else dictates (a hook, a signal handler) or that a hot path
-    cannot afford by keyword; special methods other than the constructor are dictated too.
+    cannot afford by keyword.
     """
     spec = node.args
     bound = int(is_method and "staticmethod" not in decorators(node))
     positional = len(spec.posonlyargs) + len(spec.args) - bound
     rest = sum(extra is not None for extra in (spec.vararg, spec.kwarg))
-    is_dictated = node.name.startswith("__") and node.name.endswith("__") and node.name != "__init__"
+    # What begins with an underscore has its callers in sight; special methods but the constructor are dictated.
+    is_dictated = node.name.startswith("_") and node.name != "__init__"
     free = 0 if is_dictated else len(spec.args) - (0 if spec.posonlyargs else bound)
     return positional + len(spec.kwonlyargs) + rest, free
 

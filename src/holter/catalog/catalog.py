@@ -17,11 +17,11 @@ POLL_S = 0.05
 class Catalog:
     """Reads one data directory. Completes on the way what a sidecar that died could not write any more."""
 
-    def __init__(self, data: str, lateness: Lateness = Lateness()) -> None:
+    def __init__(self, data: str, lateness: Lateness | None = None) -> None:
         self.data = data
         self.unreadable: dict[str, str] = {}
         """Directories that could not be read, with the reason; filled by `views`."""
-        self._lateness = lateness
+        self._lateness = lateness or Lateness()
         self._ended = EndedRuns(data)
 
     def views(self) -> list[RunView]:

@@ -1,1 +1,1 @@
-"""Lives inside the user's training process: standard library and msgspec only, and it never raises once training runs."""
+"""Lives inside the training process: standard library and msgspec only; never raises once training runs."""

@@ -2,7 +2,7 @@
 
 import atexit
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from holter.client.capture.exceptions import ExceptionHooks
@@ -32,13 +32,14 @@ _exceptions = ExceptionHooks(_keep_raised, Clock())
 _term = TermHook(_keep_signal)
 
 
-def remember(run: Run) -> None:
+def remember(run: Run, *, with_hooks: bool = True) -> None:
     """Make a run the active one and watch the program for it."""
     global _last
     _runs.append(run)
     _last = run
-    _exceptions.install()
-    _term.install()
+    if with_hooks:
+        _exceptions.install()
+        _term.install()
 
 
 def forget(run: Run) -> None:
@@ -51,10 +52,17 @@ def forget(run: Run) -> None:
 
 
 def current() -> Run | None:
+    """The active run."""
     return _runs[-1] if _runs else None
 
 
-def link(make: Any) -> SidecarLink:
+def leave_to_parent() -> None:
+    """In a forked child that begins a run of its own: the inherited ones are the parent's."""
+    for run in [run for run in _runs if not run.is_owned]:
+        run.finish()
+
+
+def link(make: Callable[[], SidecarLink]) -> SidecarLink:
     """This process's way to its sidecar."""
     global _link
     if _link is None:

@@ -31,7 +31,7 @@ def harmless(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, 
     def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         try:
             return method(self, *args, **kwargs)
-        except Exception as error:  # the boundary
+        except Exception as error:  # noqa: BLE001  the boundary
             self.report(method.__name__, error)
             return None
 

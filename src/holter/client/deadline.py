@@ -14,7 +14,7 @@ def in_time(work: Callable[[], None], seconds: float) -> bool:
     def keep_failure() -> None:
         try:
             work()
-        except BaseException as error:  # handed to the caller
+        except BaseException as error:  # noqa: BLE001  handed to the caller
             failures.append(error)
 
     thread = threading.Thread(target=keep_failure, name="holter-finish", daemon=True)

@@ -3,30 +3,55 @@
 from collections.abc import Mapping
 from typing import Any
 
-from holter.client.mappings import Config, Summary
+from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.settings import Settings
+from holter.client.sidecar_link import SidecarLink
+from holter.client.values import plain_tree
+from holter.client.voice import Voice
+from holter.model.clock import Clock
+from holter.model.records import Described, Finished, Record
 
 
-class DisabledRun(Run):
-    """Records nothing, starts nothing, costs nothing; `config` and `summary` work as plain dictionaries."""
+def disabled_run(settings: Settings, config: dict[str, Any]) -> Run:
+    """A run that records nothing, starts nothing and costs nothing; `config` and `summary` work as dictionaries."""
+    clock, voice = Clock(), Voice(silent=True)
+    described = Described(
+        at_ns=0, started_ns=0, project=settings.project, name=settings.name or "disabled", tags=settings.tags
+    )
+    run = Run(
+        settings.run_id or "disabled",
+        NullRecorder(clock),
+        described,
+        link=SidecarLink(voice),
+        voice=voice,
+        clock=clock,
+    )
+    run.config.update(plain_tree(config, lambda cause, text: None))
+    return run
 
-    def __init__(self, settings: Settings, config: dict[str, Any]) -> None:
-        self.id = settings.run_id or "disabled"
-        self.resumed = False
-        self._settings = settings
-        self._config_values = config
-        self._summary_by_hand: dict[str, Any] = {}
-        self._finished = False
 
-    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
-        pass
+class NullRecorder(Recorder):
+    """Takes everything and keeps nothing."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__("", _nobody, complain=lambda cause, text: False, clock=clock)
+
+    def log(self, data: Mapping[str, Any], step: int | None, commit: bool | None, /) -> None:
+        """Do nothing."""
+
+    def record(self, record: Record) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
+        """Do nothing."""
 
     def flush(self) -> None:
-        pass
+        """Do nothing."""
 
-    def alert(self, title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:
-        pass
+    def close(self, finished: Finished | None) -> None:
+        """Do nothing."""
 
-    def mark_preempting(self) -> None:
-        pass
+
+def _nobody() -> Any:
+    raise AssertionError("a disabled run has no journal to open")

@@ -31,8 +31,8 @@ class Identity(msgspec.Struct, frozen=True):
     """Other processes may compute the same id."""
 
 
-def identify_run(chosen: str, environ: Mapping[str, str], agent: str) -> Identity:
-    """`agent` names the parent process for good (boot id, pid, start time), for launchers without an id of their own."""
+def identify_run(chosen: str, environ: Mapping[str, str], *, agent: str) -> Identity:
+    """`agent` names the parent process for good (boot id, pid, start time): some launchers have no id of their own."""
     rank = _number(environ.get("RANK") or environ.get("SLURM_PROCID"))
     restarts = _number(environ.get("TORCHELASTIC_RESTART_COUNT"))
     if "SLURM_JOB_ID" in environ and restarts is None:

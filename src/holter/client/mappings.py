@@ -34,7 +34,9 @@ class Config(MutableMapping[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"the config has no {name!r}; it has {', '.join(self._values) or 'nothing yet'}") from None
+            raise AttributeError(
+                f"the config has no {name!r}; it has {', '.join(self._values) or 'nothing yet'}"
+            ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
@@ -74,7 +76,7 @@ class Config(MutableMapping[str, Any]):
 class Summary(MutableMapping[str, Any]):
     """The last value of every key, unless somebody set another by hand."""
 
-    def __init__(self, last: Callable[[], dict[str, Any]], by_hand: dict[str, Any], keep: Keep) -> None:
+    def __init__(self, last: Callable[[], dict[str, Any]], by_hand: dict[str, Any], *, keep: Keep) -> None:
         object.__setattr__(self, "_last", last)
         object.__setattr__(self, "_by_hand", by_hand)
         object.__setattr__(self, "_keep", keep)

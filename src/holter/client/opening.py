@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 
 from holter.client import active
-from holter.client.disabled import DisabledRun
+from holter.client.disabled import disabled_run
 from holter.client.identity import Identity, identify_run, new_name, new_run_id
-from holter.client.past import Past, recall
+from holter.client.past import Bookmark, Past, recall
 from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.settings import Settings, read_settings
 from holter.client.sidecar_link import SidecarLink
-from holter.client.values import plain_tree
 from holter.client.voice import Voice
 from holter.errors import UsageError
 from holter.journal.rundir import make_private, private_temporary, run_directory
@@ -66,18 +65,18 @@ def init(
         previous.config.update(values)
         return previous
     if chosen.mode == "disabled":
-        run: Run = DisabledRun(chosen, plain_tree(values, lambda cause, text: None))
-        active.remember(run)
+        run = disabled_run(chosen, values)
+        active.remember(run, with_hooks=False)
         return run
     return _Opening(chosen, values).open()
 
 
-def attach(run: str, directory: str, described: bytes, attempt: int) -> Run:
+def attach(run: str, directory: str, described: bytes, attempt: int, /) -> Run:
     """A run that another process of ours opened, continued in this one with a journal of its own."""
     if (current := active.current()) is not None and current.id == run:
         return current
     opening = _Opening(read_settings({"run_id": run}, os.environ), {})
-    return opening.join(directory, msgspec.msgpack.decode(described, type=Described), attempt)
+    return opening.join(directory, msgspec.msgpack.decode(described, type=Described), attempt=attempt)
 
 
 class _Opening:
@@ -88,6 +87,7 @@ class _Opening:
         self.config = config
         self.clock = Clock()
         self.process = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+        self.bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
         self.identity = self._identify()
         silent = settings.silent or bool(self.identity.rank)
         self.voice = Voice(silent=silent, quiet=settings.quiet)
@@ -104,10 +104,11 @@ class _Opening:
         self._watch(run)
         active.remember(run)
         _used.add(run.id)
+        self._set_bookmark(run)
         self.voice.tell(f"recording {run.project}/{run.name}; `holter show {run.id}`")
         return run
 
-    def join(self, directory: str, described: Described, attempt: int) -> Run:
+    def join(self, directory: str, described: Described, *, attempt: int) -> Run:
         """A second process of a run: it neither describes the run nor ends it."""
         run = self._start(directory, described, attempt, is_owner=False)
         active.remember(run)
@@ -116,7 +117,8 @@ class _Opening:
     def _identify(self) -> Identity:
         parent = identify(os.getppid())
         agent = f"{parent.boot_id}/{parent.pid}/{parent.started}" if parent else f"{os.getppid()}"
-        found = identify_run(self.settings.run_id, os.environ, agent)
+        chosen = self.settings.run_id or (self.bookmark.read() if self.bookmark else "")
+        found = identify_run(chosen, os.environ, agent=agent)
         # A second run of the same process, as in a sweep, is not the job's one run any more.
         return Identity(new_run_id()) if found.is_shared and found.run in _used and not self.settings.run_id else found
 
@@ -124,7 +126,9 @@ class _Opening:
         if self.settings.resume == "never" and self.past.attempts:
             raise UsageError(f"run {self.identity.run} exists in {directory}: choose another id or resume='allow'")
         if self.settings.resume == "must" and not self.past.attempts:
-            raise UsageError(f"there is no run {self.identity.run} in {directory} to resume: check the id and HOLTER_DIR")
+            raise UsageError(
+                f"there is no run {self.identity.run} in {directory} to resume: check the id and HOLTER_DIR"
+            )
 
     def _attempt(self) -> int:
         if self.identity.attempt is not None:
@@ -144,6 +148,12 @@ class _Opening:
         make_private(fallback)
         self.voice.warn("directory", f"can't record in {wanted} ({because}): this run goes to {fallback}")
         return fallback
+
+    def _set_bookmark(self, run: Run) -> None:
+        if self.bookmark is not None:
+            with contextlib.suppress(OSError):  # then the next program begins anew
+                self.bookmark.write(run.id)
+            run.when_well(self.bookmark.clear)
 
     def _describe(self) -> Described:
         now_ns = self.clock.now_ns()
@@ -182,7 +192,9 @@ class _Opening:
             )
 
         limit = self.settings.disk_limit if self.settings.disk_limit >= 0 else _tenth_of_free(directory)
-        recorder = Recorder(directory, opened, self.voice.warn, clock=self.clock, limit_bytes=limit, attempt=attempt)
+        recorder = Recorder(
+            directory, opened, complain=self.voice.warn, clock=self.clock, limit_bytes=limit, attempt=attempt
+        )
         recorder.start_from(self.past.last, self.past.next_step)
         link = active.link(lambda: SidecarLink(self.voice))
         run = Run(self.identity.run, recorder, described, link=link, voice=self.voice, clock=self.clock)
@@ -235,6 +247,7 @@ def _previous(reinit: Any) -> Run | None:
     """The active run if it stays the one; W&B's rules: kept by default, ended by True and `finish_previous`."""
     if reinit not in _REINIT:
         raise UsageError(f"reinit must be True, False or one of {', '.join(map(str, _REINIT[3:]))}; got {reinit!r}")
+    active.leave_to_parent()
     current = active.current()
     if current is None or reinit == "create_new":
         return None
@@ -256,5 +269,3 @@ def _tenth_of_free(directory: str) -> int:
         space = os.statvfs(directory)
         return int(space.f_bavail * space.f_frsize // 10)
     return -1
-
-

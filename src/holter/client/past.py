@@ -1,5 +1,6 @@
 """What earlier attempts of a run left behind, for the one that continues it."""
 
+import contextlib
 import os
 from typing import Any
 
@@ -7,7 +8,7 @@ import msgspec
 
 from holter.errors import NewerJournal, UsageError
 from holter.journal.digest import Digest, digest
-from holter.journal.rundir import list_segments
+from holter.journal.rundir import list_segments, make_private
 from holter.model.records import Described
 from holter.probes.identity import ProcessIdentity, is_alive
 
@@ -22,6 +23,33 @@ class Past(msgspec.Struct):
     config: dict[str, Any] = {}
     last: dict[str, Any] = {}
     next_step: int = 0
+
+
+class Bookmark:
+    """Remembers in the data directory which run of a project has not ended well, for `resume="auto"`."""
+
+    def __init__(self, data: str, project: str) -> None:
+        name = "".join(letter if letter.isalnum() else f"%{ord(letter):x}" for letter in project)[:200]
+        self._path = os.path.join(data, "resume", name)
+
+    def read(self) -> str:
+        """The run to continue, empty where there is none."""
+        try:
+            with open(self._path, encoding="utf-8") as file:
+                return file.read(128).strip()
+        except OSError:
+            return ""
+
+    def write(self, run: str) -> None:
+        """Raises OSError."""
+        make_private(os.path.dirname(self._path))
+        with open(os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(run)
+
+    def clear(self) -> None:
+        """The run ended well. Idempotent."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
 
 
 def recall(directory: str, process: ProcessIdentity) -> Past:

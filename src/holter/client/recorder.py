@@ -11,7 +11,7 @@ from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import CLOCK_ID, Clock
-from holter.model.records import Flushed, Noted, Opened, Record, Totals
+from holter.model.records import Finished, Flushed, Noted, Opened, Record, Totals
 
 LOOK_AFTER_NS = 1_000_000_000
 MOST_NOTES = 100
@@ -31,8 +31,8 @@ class Recorder:
         self,
         directory: str,
         opened: Callable[[], Opened],
-        complain: Callable[[str, str], bool],
         *,
+        complain: Callable[[str, str], bool],
         clock: Clock,
         limit_bytes: int = -1,
         attempt: int = 1,
@@ -56,7 +56,7 @@ class Recorder:
         self._lock = self.journal.lock
         self._look_after_ns = 0
 
-    def log(self, data: Mapping[str, Any], step: int | None, commit: bool | None) -> None:
+    def log(self, data: Mapping[str, Any], step: int | None, commit: bool | None, /) -> None:
         """Keep one row; once this returns it survives the death of the process.
 
         Raises NotKept where the disk does not take it, TypeError and UsageError for what is not a row.
@@ -77,7 +77,7 @@ class Recorder:
                 is_kept = self._append_packed(data, step, at_ns)
             except NotKept:
                 raise
-            except Exception:  # not a row of numbers, or a user's `__float__`: the slow path finds out
+            except Exception:  # noqa: BLE001  not a row of numbers, or a user's `__float__`: the slow path finds out
                 is_kept = False
             if not is_kept:
                 self._log_unseen(data, step, at_ns)
@@ -114,6 +114,14 @@ class Recorder:
             self.journal.record(mark)
         self.journal.sync()
 
+    def close(self, finished: Finished | None) -> None:
+        """Keep the end of the run, if it is ours to say, and give back the reserved space. Raises NotKept."""
+        try:
+            if finished is not None:
+                self.journal.record(finished)
+        finally:
+            self.journal.close()
+
     def start_from(self, last: dict[str, Any], next_step: int) -> None:
         """Continue where an earlier attempt stopped."""
         self.rows.start_from(last)
@@ -127,8 +135,10 @@ class Recorder:
         yield encode_record(self._opened())
         last = self.rows.last_values()
         if self.rows.rows or last:
-            now_ns = self._clock.now_ns()
-            totals = Totals(at_ns=now_ns, rows=self.rows.rows, last=last, last_step=self.next_step, last_at_ns=now_ns)
+            at_ns, step = self.rows.last_row or (None, None)
+            totals = Totals(
+                at_ns=self._clock.now_ns(), rows=self.rows.rows, last=last, last_step=step, last_at_ns=at_ns
+            )
             yield encode_record(totals)
         yield from self.rows.declarations()
 
@@ -137,7 +147,9 @@ class Recorder:
         self._look_after_ns = at_ns + LOOK_AFTER_NS
         if not self.journal.look_after():
             self._trouble = True
-            self._complain("deleted", f"{self.directory} was deleted and can't be made again: its rows end with the process")
+            self._complain(
+                "deleted", f"{self.directory} was deleted and can't be made again: its rows end with the process"
+            )
         elif self._trouble:
             self._trouble = False
             self._complain("deleted:over", f"{self.directory} is back, and the rows with it")

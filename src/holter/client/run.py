@@ -1,7 +1,7 @@
 """The run as the user holds it: every method delegates, and none raises once training runs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -46,6 +46,8 @@ class Run:
         self._owner_pid = os.getpid()
         self._finished = False
         self._failures = 0
+        self._has_raised = False
+        self._when_well: Callable[[], None] = lambda: None
         self._config_values: dict[str, Any] = {}
         self._summary_by_hand: dict[str, Any] = {}
 
@@ -62,7 +64,7 @@ class Run:
             if self._finished:
                 raise RunFinished(f"log() after finish() of run {self.id}: the row is not recorded")
             self._recorder.log(data, step, commit)
-        except Exception as error:  # the boundary; inlined, for a decorator would cost a tenth of the call
+        except Exception as error:  # noqa: BLE001  the boundary; inlined, for a decorator would cost a tenth of the call
             self.report("log", error)
 
     @harmless
@@ -76,17 +78,21 @@ class Run:
 
     @property
     def config(self) -> Config:
+        """The configuration; every change of it is kept."""
         return Config(self._config_values, self._keep_config)
 
     @property
     def summary(self) -> Summary:
-        return Summary(self._recorder.rows.last_values, self._summary_by_hand, self._keep_summary)
+        """The last value of each key; values set by hand win."""
+        return Summary(self._recorder.rows.last_values, self._summary_by_hand, keep=self._keep_summary)
 
     @harmless
     def alert(self, title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:
         """Record that somebody should look; `level` is INFO, WARN or ERROR."""
         level = str(getattr(level, "value", level)).upper()
-        self._recorder.record(Alerted(at_ns=self._clock.now_ns(), title=str(title)[:500], text=str(text)[:5000], level=level))
+        self._recorder.record(
+            Alerted(at_ns=self._clock.now_ns(), title=str(title)[:500], text=str(text)[:5000], level=level)
+        )
 
     @harmless
     def mark_preempting(self) -> None:
@@ -105,22 +111,27 @@ class Run:
 
     @property
     def project(self) -> str:
+        """What the run belongs to."""
         return self._described.project
 
     @property
     def entity(self) -> str:
+        """The team, as W&B calls it."""
         return self._described.entity
 
     @property
     def group(self) -> str:
+        """Runs that belong together."""
         return self._described.group
 
     @property
     def job_type(self) -> str:
+        """What kind of run it is within its group."""
         return self._described.job_type
 
     @property
     def name(self) -> str:
+        """What people call it; settable."""
         return self._described.name
 
     @name.setter
@@ -129,6 +140,7 @@ class Run:
 
     @property
     def notes(self) -> str:
+        """A longer description; settable."""
         return self._described.notes
 
     @notes.setter
@@ -137,6 +149,7 @@ class Run:
 
     @property
     def tags(self) -> tuple[str, ...]:
+        """Words to find it by; settable."""
         return self._described.tags
 
     @tags.setter
@@ -165,6 +178,15 @@ class Run:
         """The journal of this process; another one in a forked child."""
         return self._recorder.journal
 
+    def when_well(self, call: Callable[[], None]) -> None:
+        """Call this when the run ends without an error."""
+        self._when_well = call
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether this process opened the run, and so ends it."""
+        return os.getpid() == self._owner_pid
+
     def describe(self, described: Described) -> None:
         """Keep what the run is called."""
         self._described = described
@@ -177,6 +199,7 @@ class Run:
     @harmless
     def raised(self, raised: Raised) -> None:
         """Keep an exception that nobody caught."""
+        self._has_raised = self._has_raised or raised.where == "main"
         if not self._finished:
             self._recorder.record(raised)
 
@@ -214,17 +237,18 @@ class Run:
         forget(self)
 
     def _close(self, finished: Finished) -> None:
-        journal = self._recorder.journal
         try:
-            if os.getpid() == self._owner_pid:
-                journal.record(finished)
+            self._recorder.close(finished if self.is_owned else None)
         except NotKept as error:
             self.report("finish", error)
-        journal.close()
-        if os.getpid() == self._owner_pid:
-            self._link.ended(journal.id.hex(), journal.lost, journal.because)
+        if self.is_owned:
+            if not finished.exit_code and not self._has_raised:
+                self._when_well()
+            journal = self.journal
+            self._link.ended(journal.id.hex(), lost=journal.lost, because=journal.because)
             seconds = (finished.at_ns - self._described.started_ns) / 1e9
-            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {self._recorder.rows.rows:,} rows; `holter show {self.id}`")
+            rows = self._recorder.rows.rows
+            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
 
     def _describe(self, **changes: Any) -> None:
         self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))

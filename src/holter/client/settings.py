@@ -1,4 +1,4 @@
-"""The client's settings, read once by `init()`: argument, then HOLTER_*, then WANDB_*, then holter.toml, then default."""
+"""The client's settings, read once by `init()`: argument, HOLTER_*, WANDB_*, holter.toml, default; in this order."""
 
 import os
 import re
@@ -58,7 +58,7 @@ _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
 
-def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], directory: str = ".") -> Settings:
+def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], *, directory: str = ".") -> Settings:
     """Merge the sources. Raises UsageError for what cannot work: what, why, what to do."""
     values: dict[str, Any] = {**_from_file(directory), **_from_environment(environ)}
     values |= {name: value for name, value in arguments.items() if value is not None}
@@ -149,7 +149,7 @@ def _resume(value: Any) -> str:
 def _run_id(value: Any) -> str:
     if not isinstance(value, str) or not _SAFE_ID.fullmatch(value):
         raise UsageError(
-            f"the run id {value!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ - and begin with a letter or digit"
+            f"the run id {value!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ -, a letter or digit first"
         )
     return value
 

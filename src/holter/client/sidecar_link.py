@@ -1,5 +1,6 @@
 """Starts the sidecar and keeps the way back from it."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -30,7 +31,7 @@ class SidecarLink:
         if not self._send(encode(message)):
             self._start(message)
 
-    def ended(self, journal: str, lost: int, because: str) -> None:
+    def ended(self, journal: str, *, lost: int, because: str) -> None:
         """Tell it that the program ended this run."""
         self._send(encode(Ended(journal=journal, lost=lost, because=because)))
 
@@ -41,10 +42,10 @@ class SidecarLink:
             self._socket = None
 
     def _send(self, line: bytes) -> bool:
-        import socket  # three milliseconds that only those pay who record
-
         if self._socket is None:
             return False
+        import socket  # three milliseconds that only those pay who record
+
         try:
             self._socket.send(line, socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0))
         except BlockingIOError:
@@ -99,17 +100,17 @@ def _spawn(message: Watch, socket_fd: int, pidfd: int) -> None:
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
-        actions += [(os.POSIX_SPAWN_DUP2, fd, target) for fd, target in zip(sources, (SOCKET_FD, PIDFD_FD), strict=False)]
+        actions += [
+            (os.POSIX_SPAWN_DUP2, fd, target) for fd, target in zip(sources, (SOCKET_FD, PIDFD_FD), strict=False)
+        ]
         command = [sys.executable, "-P", "-m", "holter.sidecar", encode(message).decode()]
         shell = ["/bin/sh", "-c", _DETACH, "sh", *command]
         pid = os.posix_spawn("/bin/sh", shell, _environment(), file_actions=actions, setsid=True)
     finally:
         for fd in (*sources, null):
             os.close(fd)
-    try:
+    with contextlib.suppress(ChildProcessError):  # the program reaps all its children by itself
         os.waitpid(pid, 0)
-    except ChildProcessError:
-        pass  # the program reaps all its children by itself
 
 
 def _environment() -> dict[str, str]:

@@ -29,7 +29,7 @@ def plain_tree(data: Mapping[Any, Any], complain: Complain) -> dict[str, Any]:
     return {str(key)[:MOST_KEY]: _branch(value, str(key), complain, 0) for key, value in list(data.items())}
 
 
-def plain(value: Any, name: str, complain: Complain) -> Any:
+def plain(value: Any, name: str, complain: Complain, /) -> Any:
     """One value as a number, text, list or None; whatever it is, without raising."""
     kind = type(value)
     if kind is float or kind is bool or value is None:
@@ -76,7 +76,7 @@ def _converted(value: Any, name: str, complain: Complain) -> Any:
         scalar = scalar_of(value)
         if type(scalar) in _PLAIN:
             return plain(scalar, name, complain)
-    except Exception as error:  # users' own classes may raise anything from anything
+    except Exception as error:  # noqa: BLE001  users' own classes may raise anything from anything
         complain(f"value:{name}", f"{name!r} could not be read ({type(error).__name__}): its description is kept")
     return _described(value, name, complain)
 
@@ -107,9 +107,7 @@ def scalar_of(value: Any) -> Any:
 def _items(value: list[Any] | tuple[Any, ...], name: str, complain: Complain) -> Any:
     if len(value) > MOST_ITEMS:
         return _described(value, name, complain)
-    return [
-        inner if type(inner) in _PLAIN or inner is None else _described(inner, name, complain) for inner in value
-    ]
+    return [inner if type(inner) in _PLAIN or inner is None else _described(inner, name, complain) for inner in value]
 
 
 def _bounded(text: str, name: str, complain: Complain) -> str:
@@ -123,7 +121,7 @@ def _bounded(text: str, name: str, complain: Complain) -> str:
 def _described(value: Any, name: str, complain: Complain) -> str:
     try:
         text = repr(value)[:1000]
-    except Exception as error:  # a user's __repr__
+    except Exception as error:  # noqa: BLE001  a user's __repr__
         text = f"<{type(value).__name__}: its repr raised {type(error).__name__}>"
     complain(f"value:{name}", f"{name!r} is a {type(value).__name__}, which has no place in a row: its repr is kept")
     return _bounded(text, name, lambda cause, sentence: None)

@@ -1,13 +1,13 @@
 """Turns the frames of a segment back into records and rows."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from holter.journal.frame import HEAD
 from holter.journal.reader import Frame
-from holter.journal.rows import Schema
+from holter.journal.rows import CODES, Schema
 from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared, Record
 
 
@@ -20,7 +20,11 @@ class LoggedRow(NamedTuple):
 
 
 _decoders = {number: msgspec.msgpack.Decoder(struct) for number, struct in KINDS.items()}
-_loose = msgspec.msgpack.Decoder(tuple[int, int, dict[str, Any]])
+Step = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Nanoseconds = Annotated[int, msgspec.Meta(ge=0)]
+_loose = msgspec.msgpack.Decoder(tuple[Step, Nanoseconds, dict[str, Any]])
+# What msgspec raises for bytes that are no msgpack, not ours, not text or nested too deeply.
+_UNREADABLE = (msgspec.MsgspecError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 class Decoder:
@@ -37,19 +41,15 @@ class Decoder:
         """The record or row of a frame, None where it can't be read."""
         if frame.kind >= FIRST_PACKED:
             return self.row(data, frame)
-        payload = memoryview(data)[frame.at + HEAD.size : frame.stop]
-        try:
-            if frame.kind == LOOSE_ROW:
-                return LoggedRow(*_loose.decode(payload))
-            record = _decoders[frame.kind].decode(payload)
-        except (KeyError, msgspec.MsgspecError):
+        decoded = decode_control(data, frame)
+        if decoded is None:
             self.unknown += 1
-            return None
-        if isinstance(record, Declared):
-            self.schemas[record.number] = Schema(record)
-        return record
+        if isinstance(decoded, Declared):
+            self.schemas[decoded.number] = Schema(decoded)
+        return decoded
 
     def row(self, data: bytes, frame: Frame) -> LoggedRow | None:
+        """The values of a packed row, None where nobody declared its schema."""
         schema = self.schemas.get(frame.kind - FIRST_PACKED)
         if schema is None or schema.layout.size != frame.stop - frame.at:
             self.unknown += 1
@@ -61,7 +61,24 @@ class Decoder:
         for frame in frames:
             if frame.kind == NUMBERS[Declared]:
                 self.decode(data, frame)
+        self.unknown = 0
         for frame in frames:
             decoded = self.decode(data, frame)
             if decoded is not None:
                 yield decoded
+
+
+def decode_control(data: bytes, frame: Frame) -> Record | LoggedRow | None:
+    """What a frame of msgpack says, None where it can't be read."""
+    payload = memoryview(data)[frame.at + HEAD.size : frame.stop]
+    try:
+        if frame.kind == LOOSE_ROW:
+            return LoggedRow(*_loose.decode(payload))
+        record = _decoders[frame.kind].decode(payload) if frame.kind in _decoders else None
+    except _UNREADABLE:
+        return None
+    return None if isinstance(record, Declared) and not _is_known_layout(record) else record
+
+
+def _is_known_layout(declared: Declared) -> bool:
+    return len(declared.keys) == len(declared.types) and set(declared.types) <= set(CODES.values())

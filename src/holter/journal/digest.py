@@ -44,7 +44,7 @@ class Digest(msgspec.Struct):
 def digest(journal: str, paths: list[str]) -> Digest | None:
     """The newest segment that can be read tells all: each begins with what the earlier ones add up to.
 
-    None where nobody ever got to write a whole record. Raises NewerJournal, OSError.
+    None where no segment says who wrote it. Raises NewerJournal, OSError.
     """
     trouble = ""
     for path in reversed(paths):
@@ -87,6 +87,8 @@ def _digest_segment(journal: str, data: bytes) -> Digest | None:
             result = result or Digest(journal, record)
         elif result is not None:
             _add(result, record)
+    if result is None and scanned.frames:
+        raise JournalError("the record that says who wrote the segment is damaged")
     if result is not None:
         _add_rows(result, data, scanned.frames, decoder)
         result.skipped = scanned.skipped

@@ -42,6 +42,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def encode_header(header: Header) -> bytes:
+    """The 64 bytes with which a segment begins, checksum included."""
     body = _HEADER.pack(
         MAGIC, header.version, HEADER_SIZE, header.segment, header.journal, header.base, header.created_ns
     )
@@ -52,14 +53,15 @@ def decode_header(data: bytes) -> Header:
     """Raises JournalError where `data` does not begin with a whole header, NewerJournal where we are too old."""
     if len(data) < HEADER_SIZE or data[: len(MAGIC)] != MAGIC:
         raise JournalError("not a journal segment: it does not begin with the mark of one")
-    magic, version, _, segment, journal, base, created_ns = _HEADER.unpack_from(data)
+    # The checksum comes first: a flipped bit of the version is damage and not a newer holter.
+    if zlib.crc32(data[:HEADER_SIZE], RESIDUE) != RESIDUE:
+        raise JournalError("the segment's header is damaged")
+    _, version, _, segment, journal, base, created_ns = _HEADER.unpack_from(data)
     if version > VERSION:
         raise NewerJournal(
             f"the journal has format {version}, this holter reads up to {VERSION}: "
             "a newer holter wrote it, upgrade with `pip install -U holter` to read it"
         )
-    if zlib.crc32(data[:HEADER_SIZE], RESIDUE) != RESIDUE:
-        raise JournalError("the segment's header is damaged")
     return Header(journal, segment, base, created_ns, version)
 
 
@@ -74,4 +76,5 @@ def encode_record(record: Record) -> bytes:
 
 
 def encode_body(kind: int, payload: bytes) -> bytes:
+    """A frame of that kind, without its checksum."""
     return HEAD.pack(SYNC, kind, len(payload)) + payload

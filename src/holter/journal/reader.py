@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from holter.errors import JournalError, NewerJournal
 from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, SYNC_BYTES, Header, decode_header
 
 
@@ -25,9 +26,9 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """A segment's frames in order. `end` is where the next record would go."""
+    """A segment's frames in order. `end` is where the next record would go; a damaged header is None."""
 
-    header: Header
+    header: Header | None
     frames: list[Frame]
     end: int
     skipped: list[Skipped]
@@ -36,19 +37,27 @@ class Scan(msgspec.Struct, frozen=True):
 def scan(data: bytes) -> Scan:
     """All whole records of a segment, whatever happened to it.
 
-    Raises JournalError (and NewerJournal) where the header itself can't be used.
+    Raises JournalError where there is neither a header nor any whole record, NewerJournal where we are too old.
     """
-    header = decode_header(data)
+    try:
+        header = decode_header(data)
+    except NewerJournal:
+        raise
+    except JournalError:
+        frames, end, skipped = _crawl(data, 0)
+        if not frames:
+            raise
+        return Scan(None, frames, end, skipped)
     frames, end = hop(data, HEADER_SIZE)
-    if zlib.crc32(memoryview(data)[:end], RESIDUE) == RESIDUE and is_blank(data, end):
+    if is_sound(data, end):
         return Scan(header, frames, end, [])
-    frames, end, skipped = _crawl(data)
+    frames, end, skipped = _crawl(data, HEADER_SIZE)
     return Scan(header, frames, end, skipped)
 
 
 def hop(data: bytes, at: int) -> tuple[list[Frame], int]:
     """Follow the heads from `at` on without looking at checksums; returns the frames and where they stop."""
-    frames = []
+    frames: list[Frame] = []
     size = len(data)
     unpack, append = HEAD.unpack_from, frames.append
     while at + OVERHEAD <= size:
@@ -59,6 +68,11 @@ def hop(data: bytes, at: int) -> tuple[list[Frame], int]:
         append(Frame(kind, at, following - 4))
         at = following
     return frames, at
+
+
+def is_sound(data: bytes, end: int) -> bool:
+    """Whether everything up to `end` verifies, and nothing was ever written behind it: one checksum over all."""
+    return zlib.crc32(memoryview(data)[:end], RESIDUE) == RESIDUE and is_blank(data, end)
 
 
 def is_blank(data: bytes, start: int) -> bool:
@@ -77,11 +91,10 @@ def is_whole(data: bytes, at: int) -> int:
     return following if zlib.crc32(memoryview(data)[at:following], RESIDUE) == RESIDUE else 0
 
 
-def _crawl(data: bytes) -> tuple[list[Frame], int, list[Skipped]]:
-    """Check every record; behind damage, go on with the next place where a whole record begins."""
+def _crawl(data: bytes, at: int) -> tuple[list[Frame], int, list[Skipped]]:
+    """Check every record from `at` on; behind damage, go on with the next place where a whole record begins."""
     frames: list[Frame] = []
     skipped: list[Skipped] = []
-    at = HEADER_SIZE
     while at < len(data):
         if following := is_whole(data, at):
             frames.append(Frame(HEAD.unpack_from(data, at)[1], at, following - 4))

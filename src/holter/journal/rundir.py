@@ -15,6 +15,7 @@ def data_directory(environ: "os._Environ[str] | dict[str, str]") -> str:
 
 
 def run_directory(data: str, run: str) -> str:
+    """Where the journals of a run lie."""
     return os.path.join(data, "runs", run)
 
 
@@ -41,7 +42,8 @@ def private_temporary() -> str:
     return tempfile.mkdtemp(prefix="holter-")
 
 
-def segment_path(run_dir: str, journal: str, number: int) -> str:
+def segment_path(run_dir: str, journal: str, *, number: int) -> str:
+    """The file of a segment: 32 hexadecimal digits of the journal's uuid, and the segment's number."""
     return os.path.join(run_dir, f"{journal}-{number:06d}.seg")
 
 

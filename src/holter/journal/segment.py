@@ -1,5 +1,7 @@
 """One file of a journal, open for writing: mapped where that is safe, written otherwise."""
 
+import contextlib
+import errno
 import mmap
 import os
 from typing import Protocol
@@ -36,15 +38,17 @@ class MappedSegment:
             raise
 
     def put(self, at: int, data: bytes) -> None:
+        """Keep `data`; the reservation has room for it."""
         self._mapped[at : at + len(data)] = data
 
     def close(self, end: int) -> None:
+        """Give back the space behind `end` and close. Idempotent."""
         if self.fd < 0:
             return
         # Unmap, then cut: nobody truncates a mapped file.
         self._mapped.close()
-        _close(self.fd, end)
-        self.fd = -1
+        fd, self.fd = self.fd, -1
+        _close(fd, end)
 
 
 class WrittenSegment:
@@ -55,17 +59,36 @@ class WrittenSegment:
         self.fd = _create(path)
 
     def put(self, at: int, data: bytes) -> None:
+        """Keep `data`. Raises OSError where the disk takes only a part of it."""
         if os.pwrite(self.fd, data, at) != len(data):
             # The rest is written again: it either fits now or says why not (full disk, quota, file size limit).
             written = os.pwrite(self.fd, data, at)
             if written != len(data):
-                raise OSError(28, f"only {written} of {len(data)} bytes fitted")
+                raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes fitted")
 
     def close(self, end: int) -> None:
+        """Give back the space behind `end` and close. Idempotent."""
         if self.fd < 0:
             return
-        _close(self.fd, end)
-        self.fd = -1
+        fd, self.fd = self.fd, -1
+        _close(fd, end)
+
+
+def begin_segment(path: str, size: int, *, start: bytes) -> Segment:
+    """Make a file that begins with these bytes, in place of any that is there; nothing stays behind where that fails.
+
+    Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    segment = create_segment(path, size)
+    try:
+        segment.put(0, start)
+    except BaseException:  # also somebody's Ctrl-C
+        segment.close(0)
+        os.unlink(path)
+        raise
+    return segment
 
 
 def create_segment(path: str, size: int) -> Segment:
@@ -81,6 +104,8 @@ def _create(path: str) -> int:
 
 def _close(fd: int, end: int) -> None:
     try:
-        os.ftruncate(fd, end)
+        # Space that the disk does not take back reads as zeros, which is no harm.
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, end)
     finally:
         os.close(fd)

@@ -1,15 +1,17 @@
 """Appends framed records to a journal, segment after segment."""
 
+import contextlib
 import os
 import threading
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from holter.errors import NotKept
-from holter.journal.frame import OVERHEAD, RESIDUE, Header, encode_header, encode_record, sealed
+from holter.journal.frame import OVERHEAD, RESIDUE, TAIL, Header, encode_header, encode_record, sealed
 from holter.journal.rundir import make_private, segment_path, used_bytes
-from holter.journal.segment import Segment, create_segment
+from holter.journal.segment import Segment, begin_segment
 from holter.model.clock import Clock
 from holter.model.records import LASTING, LATEST, Lost, Record
 
@@ -50,8 +52,8 @@ class JournalWriter:
         self._put: Callable[[int, bytes], None] = _no_segment
         self._number = 0
         self._base = self._end = self._room = 0
-        self._busy = self._closed = False
-        self._deferred: list[bytes] = []
+        self._busy = self._closed = self._catching_up = False
+        self._deferred: deque[Callable[[], None]] = deque()
         self._latest: dict[type[Record], bytes] = {}
         self._lasting: deque[bytes] = deque(maxlen=MOST_LASTING)
         self._unsynced: list[str] = []
@@ -70,7 +72,7 @@ class JournalWriter:
     def append_held(self, body: bytes) -> None:
         """The same for a caller who holds `lock`."""
         if self._busy:
-            self._deferred.append(body)
+            self._deferred.append(partial(self.append_held, body))
             return
         self._busy = True
         try:
@@ -87,17 +89,18 @@ class JournalWriter:
             raise self._count_lost(error) from error
         finally:
             self._busy = False
-        if self._deferred:
-            self.append_held(self._deferred.pop(0))
+            if self._deferred:
+                self._catch_up()
 
     def open(self) -> None:
         """Make the first segment now instead of with the first record. Raises NotKept."""
         with self.lock:
-            if self._segment is None:
+            if self._segment is None and not self._busy:
                 try:
-                    self._make_room(0)
-                except OSError as error:
-                    raise self._count_lost(error) from error
+                    with self._undisturbed():
+                        self._make_room(0)
+                except (OSError, NotKept) as error:
+                    raise self._explain(error) from error
 
     def record(self, record: Record) -> None:
         """Append a sentence; the promises of `append` hold."""
@@ -127,25 +130,58 @@ class JournalWriter:
         """Lay down the open segment again if somebody deleted it; cheap, for once a second. True where all is well."""
         with self.lock:
             segment = self._segment
-            if segment is None or self._busy or os.fstat(segment.fd).st_nlink:
+            if segment is None or self._busy:
                 return True
             try:
-                make_private(self.directory)
-                again = create_segment(segment_path(self.directory, self.id.hex(), self._number), segment.size)
-                again.put(0, os.pread(segment.fd, self._end, 0))
+                if not os.fstat(segment.fd).st_nlink:
+                    with self._undisturbed():
+                        self._lay_down_again(segment)
             except OSError:
                 return False
-            self._segment, self._put = again, again.put
-            segment.close(self._end)
             return True
 
     def close(self) -> None:
-        """Give back the reserved space. Idempotent; later appends raise NotKept."""
+        """Give back the reserved space. Idempotent; later appends raise NotKept.
+
+        A call from inside an append (a signal handler that ends the run) takes effect when that one returns.
+        """
         with self.lock:
+            if self._busy:
+                self._deferred.append(self.close)
+                return
             self._closed, self._room = True, 0
             if self._segment:
                 self._segment.close(self._end)
                 self._segment, self._put = None, _no_segment
+
+    @contextlib.contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """What comes from inside the block (signal handler, `__del__`) is done at its end."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self._catching_up:
+            return
+        self._catching_up = True
+        try:
+            while self._deferred:
+                # Its own caller has long gone on; what the disk does not take is counted.
+                with contextlib.suppress(NotKept):
+                    self._deferred[0]()
+                self._deferred.popleft()
+        finally:
+            self._catching_up = False
+
+    def _lay_down_again(self, segment: Segment) -> None:
+        make_private(self.directory)
+        again = begin_segment(self._path(self._number), segment.size, start=os.pread(segment.fd, self._end, 0))
+        self._segment, self._put = again, again.put
+        segment.close(self._end)
 
     def _remember(self, record: Record, body: bytes) -> None:
         if isinstance(record, LATEST):
@@ -154,45 +190,75 @@ class JournalWriter:
             self._lasting.append(body)
 
     def _make_room(self, needed: int) -> int:
-        """Open the next segment; returns where in it the record goes."""
+        """Say what was lost meanwhile; open the next segment where this one is full. Returns where the record goes."""
         if self._closed:
             raise NotKept("the journal is closed")
         if needed > LARGEST_RECORD:
-            raise NotKept(f"a record of {needed >> 20} MiB is larger than the {LARGEST_RECORD >> 20} MiB a journal takes")
+            raise NotKept(
+                f"a record of {needed >> 20} MiB is larger than the {LARGEST_RECORD >> 20} MiB a journal takes"
+            )
+        lost = self._lost_record()
+        if self._segment is not None and self._end + len(lost) + needed <= self._segment.size:
+            self._put(self._end, lost)
+            self._end, self._room = self._end + len(lost), self._segment.size
+        else:
+            self._open_next(lost, needed)
+        if lost:
+            self._lasting.append(lost[: -TAIL.size])
+            self.lost = 0
+        return self._end
+
+    def _lost_record(self) -> bytes:
+        if not self.lost:
+            return b""
+        now_ns = self._clock.now_ns()
+        record = Lost(at_ns=now_ns, records=self.lost, since_ns=self._lost_since_ns, because=self.because)
+        return sealed(encode_record(record))
+
+    def _open_next(self, lost: bytes, needed: int) -> None:
         now_ns = self._clock.now_ns()
         if now_ns < self._retry_at_ns:
             raise NotKept(self.because)
-        self._retry_at_ns = now_ns + RETRY_NS
         header = Header(self.id, self._number + 1, self._base + self._end, now_ns)
         bodies = [*self._prologue(), *self._latest.values(), *self._lasting]
-        start = encode_header(header) + b"".join(map(sealed, bodies))
-        if self.lost:
-            lost = Lost(at_ns=now_ns, records=self.lost, since_ns=self._lost_since_ns, because=self.because)
-            start += sealed(encode_record(lost))
-            self._remember(lost, encode_record(lost))
-        segment = self._create(header.segment, len(start) + needed + OVERHEAD)
-        segment.put(0, start)
-        old, self._segment, self._put = self._segment, segment, segment.put
+        start = encode_header(header) + b"".join(map(sealed, bodies)) + lost
+        try:
+            segment = self._create(header.segment, start, needed=len(start) + needed + OVERHEAD)
+        except (OSError, NotKept):
+            self._retry_at_ns = now_ns + RETRY_NS
+            raise
+        old, end, path = self._segment, self._end, self._path(self._number)
+        size = len(start)
+        # One statement without a call: an exception from a signal handler comes before or after all of it.
+        self._segment, self._put, self._number, self._base, self._end, self._room, self._retry_at_ns = (
+            segment,
+            segment.put,
+            header.segment,
+            header.base,
+            size,
+            segment.size,
+            0,
+        )
         if old:
-            old.close(self._end)
-            self._unsynced.append(segment_path(self.directory, self.id.hex(), self._number))
-        self._number, self._base = header.segment, header.base
-        self._end, self._room = len(start), segment.size
-        self._retry_at_ns = self.lost = 0
-        return self._end
+            self._unsynced.append(path)
+            old.close(end)
 
-    def _create(self, number: int, needed: int) -> Segment:
+    def _create(self, number: int, start: bytes, *, needed: int) -> Segment:
         make_private(self.directory)
         wanted = min(FIRST_SIZE << (2 * (number - 1)), LARGEST_SIZE) if number < 5 else LARGEST_SIZE
+        # A long beginning must not leave room for a few records only: it is repeated in each segment.
+        wanted = max(wanted, 4 * len(start))
         left = self._left_bytes()
         if left < max(needed, SMALLEST_SIZE):
             raise NotKept(f"the run reached its disk limit of {self.limit_bytes:,} bytes; HOLTER_DISK_LIMIT raises it")
-        path = segment_path(self.directory, self.id.hex(), number)
         try:
-            return create_segment(path, max(needed, min(wanted, left)))
+            return begin_segment(self._path(number), max(needed, min(wanted, left)), start=start)
         except OSError:
             # A nearly full disk or quota may still take a small one.
-            return create_segment(path, max(needed, SMALLEST_SIZE))
+            return begin_segment(self._path(number), max(needed, SMALLEST_SIZE), start=start)
+
+    def _path(self, number: int) -> str:
+        return segment_path(self.directory, self.id.hex(), number=number)
 
     def _left_bytes(self) -> int:
         if self.limit_bytes < 0:
@@ -203,8 +269,12 @@ class JournalWriter:
         if not self.lost:
             self._lost_since_ns = self._clock.now_ns()
         self.lost += 1
+        # The next record that can be kept goes through `_make_room`, which says what was lost before it.
+        self._room = 0
+        return self._explain(error)
+
+    def _explain(self, error: OSError | NotKept) -> NotKept:
         self.because = str(error) if isinstance(error, NotKept) else f"{error.strerror} ({self.directory})"
-        # After a failed write there may be room for nothing, or for a smaller record: the next append asks again.
         return NotKept(self.because)
 
 
@@ -221,5 +291,3 @@ def _sync_path(path: str, flags: int) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-

@@ -52,15 +52,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     is_final: bool = False
 
 
-def settle(
-    witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness = Lateness()
-) -> Outcome:
+def settle(witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness) -> Outcome:
     """The state of a run. A person's mark > the program's end record > exit status > lateness."""
     outcome = _settle_processes(witnesses, now_ns, lateness)
     mark = marks[-1] if marks else None
     if mark is None or not mark.state or outcome.state == RUNNING:
         return outcome
-    because = f"{mark.by} marked it {mark.state}: {mark.reason} (holter's own verdict: {outcome.state}, {outcome.because})"
+    because = (
+        f"{mark.by} marked it {mark.state}: {mark.reason} (holter's own verdict: {outcome.state}, {outcome.because})"
+    )
     return msgspec.structs.replace(outcome, state=mark.state, because=because)
 
 
@@ -158,6 +158,7 @@ def _failure(witness: Witness, otherwise: str) -> str:
 
 
 def signal_name(number: int) -> str:
+    """`SIGKILL` for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:

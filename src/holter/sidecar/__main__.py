@@ -1,4 +1,4 @@
-"""`python -m holter.sidecar MESSAGE`: how the client starts it. Descriptor 3 is the way back, 4 a pidfd of the client."""
+"""`python -m holter.sidecar MESSAGE`, as the client starts it: descriptor 3 is the way back, 4 its pidfd."""
 
 import os
 import signal
@@ -16,20 +16,21 @@ PIDFD_FD = 4
 
 
 def main() -> int:
+    """Watch until the run has ended; the exit code is for nobody."""
     try:
         watch = decode_to_sidecar(sys.argv[1].encode())
     except (IndexError, msgspec.DecodeError):
         watch = None
     if not isinstance(watch, Watch):
-        print("holter.sidecar is started by holter.init(); to watch a process yourself use `holter watch PID`", file=sys.stderr)
+        sys.stderr.write("holter: the sidecar is started by holter.init(); it takes a message, not a command line\n")
         return 2
     _settle_in()
     link, pidfd = _inherited()
     lead = take_lead(watch.directory)
     if lead is None:
-        hand_over(watch, link, pidfd)
+        hand_over(watch, link, pidfd=pidfd)
         return 0
-    Sidecar(link).run(watch, pidfd, lead)
+    Sidecar(link, pidfd).run(watch, lead)
     return 0
 
 

@@ -1,5 +1,6 @@
 """The sidecar's one loop: sleeps until something happens or a second has passed."""
 
+import contextlib
 import os
 import select
 import socket
@@ -20,21 +21,50 @@ TICK_S = 1.0
 URGENT_S = 0.01
 
 
+class Link:
+    """The way back to one process, with a pidfd of it for the runs that it will announce here."""
+
+    def __init__(self, end: socket.socket, pidfd: int) -> None:
+        self.end = end
+        self.pidfd = pidfd
+        self.lines = Lines()
+
+    def copy_pidfd(self) -> int:
+        """A pidfd for one run, which closes it when the process has died."""
+        return os.dup(self.pidfd) if self.pidfd >= 0 else -1
+
+    def receive(self) -> list[bytes] | None:
+        """The lines that came, None where the other end is closed. Never blocks."""
+        try:
+            data = self.end.recv(65536)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        return self.lines.feed(data) if data else None
+
+    def close(self) -> None:
+        """Idempotent."""
+        self.end.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+
 class Sidecar:
     """Watches the runs of the processes that handed themselves over; leaves when there is nothing left to watch."""
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(self, end: socket.socket, pidfd: int) -> None:
         self._clock = Clock()
-        self._links: dict[int, tuple[socket.socket, Lines]] = {link.fileno(): (link, Lines())}
+        self._links = [Link(end, pidfd)]
         self._runs: dict[str, tuple[WatchedRun, Lead]] = {}
-        self._pidfds: list[int] = []
         self._sampler: Sampler | None = None
         self._linger_s = 0.0
         self._idle_since = 0.0
 
-    def run(self, watch: Watch, pidfd: int, lead: Lead) -> None:
+    def run(self, watch: Watch, lead: Lead) -> None:
         """Blocks until there is nothing left to watch."""
-        self._begin(watch, pidfd, lead)
+        self._begin(watch, self._links[0], lead)
         next_tick = time.monotonic()
         urgent = False
         while self._has_work():
@@ -45,25 +75,17 @@ class Sidecar:
                 if time.monotonic() >= next_tick:
                     next_tick = max(next_tick + TICK_S, time.monotonic() - TICK_S)
                     self._tick()
-            except Exception:  # the boundary: what can't be sampled or kept is missing, the watch goes on
+            except Exception:  # noqa: BLE001  the boundary: what can't be sampled or kept is missing, the watch goes on
                 self._complain()
         self._leave()
 
-    def _begin(self, watch: Watch, pidfd: int, lead: Lead) -> None:
+    def _begin(self, watch: Watch, link: Link, lead: Lead) -> None:
         watched = WatchedRun(watch, self._clock)
         self._runs[watch.directory] = (watched, lead)
         self._linger_s = watch.linger_s
-        watched.add(watch, self._keep(pidfd))
+        watched.add(watch, link.copy_pidfd())
         if watch.collect_facts:
             threading.Thread(target=_collect_facts, args=(watched, watch.pid, self._clock), daemon=True).start()
-
-    def _keep(self, pidfd: int) -> int:
-        """A copy for each run: the process may have several, one after the other."""
-        if pidfd < 0:
-            return -1
-        if pidfd not in self._pidfds:
-            self._pidfds.append(pidfd)
-        return os.dup(pidfd)
 
     def _has_work(self) -> bool:
         if self._runs:
@@ -74,8 +96,8 @@ class Sidecar:
 
     def _wait(self, seconds: float) -> None:
         poll = select.poll()
-        for fd in [*self._links, *(lead.door.fileno() for _, lead in self._runs.values())]:
-            poll.register(fd, select.POLLIN)
+        for end in [*(link.end for link in self._links), *(lead.door for _, lead in self._runs.values())]:
+            poll.register(end, select.POLLIN)
         for watched, _ in self._runs.values():
             for process in watched.processes:
                 if process.pidfd >= 0 and not process.died_at_ns:
@@ -87,45 +109,39 @@ class Sidecar:
         self._read_links()
         for _, lead in list(self._runs.values()):
             while handed := lead.accept():
-                watch, link, pidfd = handed
-                self._links[link.fileno()] = (link, Lines())
-                self._watch(watch, pidfd)
+                watch, end, pidfd = handed
+                self._links.append(Link(end, pidfd))
+                self._watch(watch, self._links[-1])
         urgent = False
         for directory, (watched, lead) in list(self._runs.items()):
             urgent = watched.look_for_deaths() or urgent
             if not watched.processes:
-                watched.close()
-                lead.close()
                 del self._runs[directory]
+                _close(watched, lead)
         return urgent
 
     def _read_links(self) -> None:
-        for fd, (link, lines) in list(self._links.items()):
-            try:
-                data = link.recv(65536)
-            except BlockingIOError:
-                continue
-            except OSError:
-                data = b""
-            for line in lines.feed(data):
-                self._understand(line)
-            if not data:  # the process is gone or closed its end; its pidfd says which
+        for link in self._links.copy():
+            lines = link.receive()
+            for line in lines or []:
+                self._understand(line, link)
+            if lines is None:  # the process is gone or closed its end; its pidfd says which
                 link.close()
-                del self._links[fd]
+                self._links.remove(link)
 
-    def _understand(self, line: bytes) -> None:
+    def _understand(self, line: bytes, link: Link) -> None:
         match decode_to_sidecar(line):
             case Watch() as watch:
-                self._watch(watch, self._pidfds[0] if self._pidfds else -1)
+                self._watch(watch, link)
             case Ended() as ended:
                 for watched, _ in self._runs.values():
                     watched.ended(ended)
 
-    def _watch(self, watch: Watch, pidfd: int) -> None:
+    def _watch(self, watch: Watch, link: Link) -> None:
         if watch.directory in self._runs:
-            self._runs[watch.directory][0].add(watch, self._keep(pidfd))
+            self._runs[watch.directory][0].add(watch, link.copy_pidfd())
         elif lead := take_lead(watch.directory):
-            self._begin(watch, pidfd, lead)
+            self._begin(watch, link, lead)
 
     def _tick(self) -> None:
         if self._runs and self._sampler is None:
@@ -138,28 +154,19 @@ class Sidecar:
 
     def _leave(self) -> None:
         """Close the ways back so that a message either reached us or fails at the sender, who then starts another."""
-        for link, lines in list(self._links.values()):
-            try:
-                link.shutdown(socket.SHUT_RDWR)
-                while data := link.recv(65536):
-                    for line in lines.feed(data):
-                        self._understand(line)
-            except OSError:
-                continue
-        self._links.clear()
-        if self._runs:
-            (watched, lead), *_ = self._runs.values()
-            self._links.clear()
-            self._drain(watched, lead)
-
-    def _drain(self, watched: WatchedRun, lead: Lead) -> None:
-        """A run that arrived while we were leaving is watched to its end without a way back."""
-        while watched.processes:
-            time.sleep(TICK_S)
-            watched.look_for_deaths()
-            watched.beat()
-        watched.close()
-        lead.close()
+        for link in self._links:
+            with contextlib.suppress(OSError):
+                link.end.shutdown(socket.SHUT_RDWR)
+            while lines := link.receive():
+                for line in lines:
+                    self._understand(line, link)
+        # A run that arrived while we were leaving is watched to its end, without a way back.
+        for watched, lead in self._runs.values():
+            while watched.processes:
+                time.sleep(TICK_S)
+                watched.look_for_deaths()
+                watched.beat()
+            _close(watched, lead)
 
     def _complain(self) -> None:
         for watched, _ in self._runs.values():
@@ -169,7 +176,14 @@ class Sidecar:
                     if log.tell() < 1 << 20:
                         log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {traceback.format_exc()}\n")
             except OSError:
-                print(traceback.format_exc(), file=sys.stderr)
+                sys.stderr.write(traceback.format_exc())
+
+
+def _close(watched: WatchedRun, lead: Lead) -> None:
+    try:
+        watched.close()
+    finally:
+        lead.close()
 
 
 def _collect_facts(watched: WatchedRun, pid: int, clock: Clock) -> None:

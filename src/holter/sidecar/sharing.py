@@ -41,6 +41,7 @@ class Lead:
         return watch, link, fds[1] if len(fds) > 1 else -1
 
     def close(self) -> None:
+        """Give the lead away."""
         self.door.close()
         os.close(self._lock_fd)
 
@@ -66,7 +67,7 @@ def take_lead(directory: str) -> Lead | None:
     return Lead(fd, door)
 
 
-def hand_over(watch: Watch, link: socket.socket, pidfd: int) -> None:
+def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> None:
     """Give the process to the sidecar that leads; become the leader if that one is just leaving."""
     from holter.sidecar.loop import Sidecar  # the loop imports Lead from here
 
@@ -80,7 +81,7 @@ def hand_over(watch: Watch, link: socket.socket, pidfd: int) -> None:
             except OSError:
                 time.sleep(0.02)
         if lead := take_lead(watch.directory):
-            Sidecar(link).run(watch, pidfd, lead)
+            Sidecar(link, pidfd).run(watch, lead)
             return
     # The leader is stopped or stuck. Its rows are safe; what we would add is not worth a second truth.
 

@@ -18,13 +18,16 @@ class _File:
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         self.synced_ns = -1
 
-    def sync(self) -> None:
-        changed_ns = os.fstat(self.fd).st_mtime_ns
+    def sync(self) -> bool:
+        """False where the file was deleted: the client lays down another in its place."""
+        status = os.fstat(self.fd)
+        changed_ns = status.st_mtime_ns
         if changed_ns == self.synced_ns:
-            return
+            return status.st_nlink > 0
         is_settled = time.time_ns() - changed_ns > COARSE_NS
         os.fdatasync(self.fd)
         self.synced_ns = changed_ns if is_settled else -1
+        return status.st_nlink > 0
 
     def close(self) -> None:
         os.close(self.fd)
@@ -47,12 +50,13 @@ class Syncer:
         self._thread.start()
 
     def sync(self) -> None:
-        """Bring everything written so far to the disk. A directory that is gone or a disk that fails is no error here."""
+        """Bring everything written so far to the disk. A directory that is gone or a failing disk is no error here."""
         with self._once:
             try:
                 self._open_new()
-                for file in list(self._files.values()):
-                    file.sync()
+                for path, file in list(self._files.items()):
+                    if not file.sync():
+                        self._files.pop(path).close()
                 self._drop_old()
             except OSError:
                 return  # the client says what it can't keep; we try again

@@ -137,7 +137,9 @@ class WatchedRun:
                 attempt=self._attempt,
             )
         )
-        yield encode_record(Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns))
+        yield encode_record(
+            Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns)
+        )
         yield from self._rows.declarations()
 
 
@@ -157,9 +159,7 @@ def _trim_if_dead(paths: list[str]) -> None:
         opened = read_opened(paths[-1])
         if opened is None:
             return
-        writer = ProcessIdentity(
-            opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace
-        )
+        writer = ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
         if is_alive(writer) is False:
             trim(paths[-1])
     except OSError:

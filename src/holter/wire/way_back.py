@@ -42,6 +42,7 @@ _to_client: msgspec.json.Decoder[ToClient] = msgspec.json.Decoder(ToClient)
 
 
 def encode(message: ToSidecar | ToClient) -> bytes:
+    """One line."""
     return _encode(message) + b"\n"
 
 
@@ -62,6 +63,7 @@ class Lines:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[bytes]:
+        """Add what came; returns the lines that are whole now."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > 1 << 20:
             self._rest = b""

@@ -29,6 +29,7 @@ class ExceptionHooks:
         self._wrap(sys, "unraisablehook", self._unraisable)
 
     def restore(self) -> None:
+        """Idempotent."""
         for (module, name), (previous, ours) in self._previous.items():
             if getattr(module, name) is ours:
                 setattr(module, name, previous)
@@ -41,7 +42,7 @@ class ExceptionHooks:
             try:
                 if (raised := see(*args)) is not None:
                     self._keep(raised)
-            except Exception:  # the boundary: a hook of ours must not hide the user's traceback
+            except Exception:  # noqa: BLE001  the boundary: a hook of ours must not hide the user's traceback
                 pass
             previous(*args)
 
@@ -90,7 +91,7 @@ def exit_code_of(error: BaseException | None) -> int:
 def _message(error: BaseException) -> str:
     try:
         return _clean(str(error)[:4096])
-    except Exception:  # a user's __str__
+    except Exception:  # noqa: BLE001  a user's __str__
         return "(its message could not be read)"
 
 

@@ -1,5 +1,6 @@
 """Sees SIGTERM where the program handles it: records, then calls the program's handler."""
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable
@@ -27,6 +28,7 @@ class TermHook:
         signal.signal(signal.SIGTERM, self._arrived)
 
     def restore(self) -> None:
+        """Put the program's handler back, unless it has set another since."""
         if self._previous is None or threading.current_thread() is not threading.main_thread():
             return
         if signal.getsignal(signal.SIGTERM) == self._arrived:
@@ -35,9 +37,7 @@ class TermHook:
 
     def _arrived(self, number: int, frame: FrameType | None) -> None:
         previous = self._previous
-        try:
+        with contextlib.suppress(Exception):  # the boundary: the program's handler must run
             self._keep(number)
-        except Exception:  # the boundary: the program's handler must run
-            pass
         if callable(previous):
             previous(number, frame)

@@ -1,0 +1,1 @@
+"""The `holter` command: finds the verb's file, lets it work, and turns errors into one line and an exit code."""
