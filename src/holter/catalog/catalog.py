@@ -3,9 +3,9 @@
 import os
 import time
 
-from holter.catalog.completion import complete, is_waiting_for_sidecar
+from holter.catalog.completion import complete
 from holter.catalog.ended_runs import EndedRuns
-from holter.catalog.run_view import LoadedRun, RunView, load_run
+from holter.catalog.run_view import LoadedRun, RunView, awaited_processes, load_run
 from holter.errors import JournalError, NoRun
 from holter.journal.rundir import run_directory
 from holter.model.state import Lateness
@@ -21,6 +21,8 @@ class Catalog:
         self.data = data
         self.unreadable: dict[str, str] = {}
         """Directories that could not be read, with the reason; filled by `views`."""
+        self.settled: set[str] = set()
+        """Runs to which nobody is left to add anything; filled by `views`."""
         self._lateness = lateness or Lateness()
         self._ended = EndedRuns(data)
 
@@ -28,10 +30,12 @@ class Catalog:
         """All runs, the newest first."""
         views = []
         for run in self._ids():
-            view = self._ended.get(run) or self._view(run)
-            if view is not None:
-                views.append(view)
-        self._ended.save()
+            if (view := self._ended.get(run)) is not None:
+                self.settled.add(run)
+            elif (view := self._view(run)) is None:
+                continue
+            views.append(view)
+        self._ended.save(only={view.id for view in views})
         return sorted(views, key=lambda view: (-view.started_at, view.id))
 
     def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
@@ -41,24 +45,26 @@ class Catalog:
         """
         directory = run_directory(self.data, run)
         deadline = time.monotonic() + patience_s
-        while True:
-            loaded = self._load(directory)
-            if loaded is None:
-                raise NoRun(f"run {run} has no readable journal in {directory}")
-            if not is_waiting_for_sidecar(loaded) or time.monotonic() > deadline:
+        while (loaded := self._load(directory)) and awaited_processes(loaded.digests, time.time_ns()):
+            if time.monotonic() > deadline:
+                loaded = self._load(directory, is_patient=False)
                 break
             time.sleep(POLL_S)
+        if loaded is None:
+            raise NoRun(f"run {run} has no readable journal in {directory}")
         if complete(loaded):
             loaded = self._load(directory) or loaded
         return loaded
 
     def find(self, wanted: str | None) -> str:
         """The id that a person means: an id, the beginning of one, a name; nothing for the newest. Raises NoRun."""
-        if wanted and os.path.isdir(run_directory(self.data, wanted)):
+        if wanted and wanted in self._ids():
             return wanted
         views = self.views()
         if not views:
-            raise NoRun(f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it")
+            raise NoRun(
+                f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it"
+            )
         if not wanted:
             return views[0].id
         named = [view.id for view in views if view.name == wanted]
@@ -73,23 +79,29 @@ class Catalog:
 
     def _ids(self) -> list[str]:
         try:
-            return os.listdir(os.path.join(self.data, "runs"))
-        except FileNotFoundError:
+            found = os.listdir(os.path.join(self.data, "runs"))
+        except FileNotFoundError:  # nobody has recorded anything here yet
             return []
+        return [name for name in found if not name.startswith(".")]
 
-    def _load(self, directory: str) -> LoadedRun | None:
-        return load_run(directory, now_ns=time.time_ns(), lateness=self._lateness)
+    def _load(self, directory: str, *, is_patient: bool = True) -> LoadedRun | None:
+        return load_run(directory, now_ns=time.time_ns(), lateness=self._lateness, is_patient=is_patient)
 
     def _view(self, run: str) -> RunView | None:
         directory = run_directory(self.data, run)
         try:
             loaded = self._load(directory)
-        except (JournalError, OSError) as error:
+        except OSError as error:
+            self.unreadable[directory] = error.strerror or str(error)
+            return None
+        except JournalError as error:
             self.unreadable[directory] = str(error)
             return None
         if loaded is None:
             return None
         if loaded.outcome.is_final:
             complete(loaded)
+        if loaded.is_settled:
+            self.settled.add(run)
             self._ended.add(loaded.view)
         return loaded.view

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Collection
 
 import msgspec
 
@@ -29,7 +30,7 @@ _decode = msgspec.msgpack.Decoder(_File).decode
 class EndedRuns:
     """A cache beside the runs, a projection like any other: it may be deleted at any time.
 
-    An entry holds as long as the run's directory has the time it had: whatever changes an ended run (another attempt,
+    An entry holds as long as the run's directory has the time it had: whatever changes a settled run (another attempt,
     a person's mark) adds a file to it.
     """
 
@@ -40,16 +41,20 @@ class EndedRuns:
         self._is_changed = False
 
     def get(self, run: str) -> RunView | None:
+        """The run as it ended; None where it is not known or has changed since."""
         entry = self._runs.get(run)
         if entry is None:
             return None
+        directory = run_directory(self._data, run)
         try:
-            changed_ns = os.stat(run_directory(self._data, run)).st_mtime_ns
+            changed_ns = os.stat(directory).st_mtime_ns
         except OSError:
             return None
+        entry.view.directory = directory  # all runs may have been moved together
         return entry.view if changed_ns == entry.changed_ns else None
 
     def add(self, view: RunView) -> None:
+        """Remember a settled run."""
         try:
             changed_ns = os.stat(view.directory).st_mtime_ns
         except OSError:
@@ -58,15 +63,17 @@ class EndedRuns:
             self._runs[view.id] = _Entry(changed_ns, view)
             self._is_changed = True
 
-    def save(self) -> None:
-        """Atomic; a directory that can't be written only costs time."""
-        if not self._is_changed:
+    def save(self, only: Collection[str]) -> None:
+        """Write down these runs, and forget the others. Atomic; a directory that can't be written only costs time."""
+        kept = {run: entry for run, entry in self._runs.items() if run in only}
+        if not self._is_changed and len(kept) == len(self._runs):
             return
+        self._runs = kept
         temporary = f"{self._path}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.msgpack.encode(_File(__version__, self._runs)))
+                file.write(msgspec.msgpack.encode(_File(__version__, kept)))
             os.replace(temporary, self._path)
         except OSError:
             return

@@ -1,17 +1,30 @@
 """A run as people ask for it, put together from all of its journals."""
 
 import os
+from collections.abc import Container
 from typing import Any
 
 import msgspec
 
+from holter.catalog.space import writer_of
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
-from holter.model.records import Described, Exited, Facts, Finished, Marked, Preempting, Raised, Record, Signalled
-from holter.model.state import Lateness, Outcome, Witness, settle
-from holter.probes.identity import ProcessIdentity, is_alive
+from holter.model.records import (
+    Described,
+    Exited,
+    Facts,
+    Finished,
+    Marked,
+    Preempting,
+    Raised,
+    Record,
+    Signalled,
+)
+from holter.model.state import Lateness, Outcome, Witness, settle, settle_process
+from holter.probes.identity import is_alive
 
 PROGRAM = ("client", "worker")
+SIDECAR_STARTS_WITHIN_NS = 5_000_000_000
 
 
 class RunView(msgspec.Struct, kw_only=True):
@@ -31,6 +44,7 @@ class RunView(msgspec.Struct, kw_only=True):
     host: str
     rows: int = 0
     last_step: int | None = None
+    last_row_at: float | None = None
     is_stale: bool = False
     entity: str = ""
     group: str = ""
@@ -48,6 +62,8 @@ class LoadedRun(msgspec.Struct, kw_only=True):
     outcome: Outcome
     digests: list[Digest]
     facts: dict[str, Any]
+    is_settled: bool
+    """All of its processes have ended: whatever is added from now on is another attempt, or a person's word."""
 
     def said(self, kind: type[Record]) -> list[Any]:
         """All records of a kind, in the order of their times."""
@@ -55,47 +71,82 @@ class LoadedRun(msgspec.Struct, kw_only=True):
         return sorted(found, key=lambda record: record.at_ns)
 
 
-def load_run(directory: str, *, now_ns: int, lateness: Lateness) -> LoadedRun | None:
-    """Read a run's directory; None where nothing whole was ever written there. Raises NewerJournal, OSError."""
+def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: bool = True) -> LoadedRun | None:
+    """Read a run's directory; None where nothing whole was ever written there. Raises NewerJournal, OSError.
+
+    A process that has just gone, and whose sidecar is about to say how, counts as running while `is_patient`.
+    """
     found = [each for journal, paths in list_segments(directory).items() if (each := digest(journal, paths))]
     digests = sorted(found, key=lambda each: (each.opened.at_ns, each.journal))
     programs = [each for each in digests if each.opened.writer in PROGRAM]
     if not programs:
         return None
-    outcome = settle(witnesses(digests), _said(digests, Marked), now_ns=now_ns, lateness=lateness)
-    view = _view(directory, digests, programs, outcome, now_ns)
-    facts: dict[str, Any] = {}
-    for record in _said(digests, Facts):
-        facts |= record.facts
-    return LoadedRun(view=view, outcome=outcome, digests=digests, facts=facts)
+    awaited = {each.journal for each in awaited_processes(digests, now_ns)} if is_patient else set()
+    seen = witnesses(digests, awaited)
+    outcome = settle(seen, _said(digests, Marked), now_ns=now_ns, lateness=lateness)
+    view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
+    have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
+    is_settled = have_ended and not _may_hear_more(digests, seen)
+    return LoadedRun(view=view, outcome=outcome, digests=digests, facts=_facts(digests), is_settled=is_settled)
 
 
-def witnesses(digests: list[Digest]) -> list[Witness]:
-    """The processes of the newest attempt."""
-    clients = [each for each in digests if each.opened.writer == "client"]
-    newest = max((each.opened.attempt for each in clients), default=0)
+def witnesses(digests: list[Digest], awaited: Container[str] = ()) -> list[Witness]:
+    """The processes of the newest attempt; of the awaited ones nobody can say yet whether they are alive."""
     beats = [each.beat for each in digests if each.beat is not None]
-    exits = {record.journal: record for record in _said(digests, Exited)}
+    exits = _exits(digests)
     return [
-        _witness(each, exits.get(each.journal), beats=[beat.at_ns for beat in beats if each.opened.pid in beat.pids])
-        for each in clients
-        if each.opened.attempt == newest
+        _witness(
+            each,
+            exits.get(each.journal),
+            is_alive=None if each.journal in awaited else is_alive(writer_of(each.opened)),
+            beats=[beat.at_ns for beat in beats if each.opened.pid in beat.pids],
+        )
+        for each in newest_clients(digests)
     ]
 
 
-def identity_of(each: Digest) -> ProcessIdentity:
-    opened = each.opened
-    return ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
+def newest_clients(digests: list[Digest]) -> list[Digest]:
+    """The journals of the processes that make up the newest attempt."""
+    clients = [each for each in digests if each.opened.writer == "client"]
+    newest = max((each.opened.attempt for each in clients), default=0)
+    return [each for each in clients if each.opened.attempt == newest]
 
 
-def _witness(each: Digest, exited: Exited | None, *, beats: list[int]) -> Witness:
+def unexplained_processes(digests: list[Digest]) -> list[Digest]:
+    """Those that are gone, did not end the run themselves, and of whom nobody has written down how they went."""
+    exits = _exits(digests)
+    return [
+        each
+        for each in newest_clients(digests)
+        if each.journal not in exits
+        and not any(isinstance(record, Finished) and record.how != "atexit" for record in each.said)
+        and is_alive(writer_of(each.opened)) is False
+    ]
+
+
+def awaited_processes(digests: list[Digest], now_ns: int) -> list[Digest]:
+    """Those of the unexplained ones for which a sidecar is there, or may still be starting."""
+    sidecars = [each for each in digests if each.opened.writer == "sidecar"]
+    if any(is_alive(writer_of(each.opened)) for each in sidecars):
+        return unexplained_processes(digests)
+    young = [each for each in unexplained_processes(digests) if now_ns - each.opened.at_ns < SIDECAR_STARTS_WITHIN_NS]
+    return [each for each in young if not any(other.opened.at_ns > each.opened.at_ns for other in sidecars)]
+
+
+def _exits(digests: list[Digest]) -> dict[str, Exited]:
+    """The best word on each process: one with a status beats one without."""
+    found = sorted(_said(digests, Exited), key=lambda record: (record.status is not None, record.at_ns))
+    return {record.journal: record for record in found}
+
+
+def _witness(each: Digest, exited: Exited | None, *, is_alive: bool | None, beats: list[int]) -> Witness:
     said = {type(record): record for record in each.said if not (isinstance(record, Raised) and record.where != "main")}
     finished, raised = said.get(Finished), said.get(Raised)
     return Witness(
         pid=each.opened.pid,
         rank=each.opened.rank,
         last_seen_ns=max([each.opened.at_ns, each.last_at_ns, *beats]),
-        is_alive=is_alive(identity_of(each)),
+        is_alive=is_alive,
         finished=finished if isinstance(finished, Finished) else None,
         raised=raised if isinstance(raised, Raised) else None,
         exited=exited,
@@ -104,12 +155,26 @@ def _witness(each: Digest, exited: Exited | None, *, beats: list[int]) -> Witnes
     )
 
 
+def _may_hear_more(digests: list[Digest], seen: list[Witness]) -> bool:
+    """Whether somebody is alive who may add to a file that is there: a worker its rows, a sidecar an exit status."""
+    has_gaps = any(each.finished is None and (each.exited is None or each.exited.status is None) for each in seen)
+    writers = {"worker", "sidecar"} if has_gaps else {"worker"}
+    return any(each.opened.writer in writers and is_alive(writer_of(each.opened)) for each in digests)
+
+
+def _facts(digests: list[Digest]) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for record in _said(digests, Facts):
+        facts |= record.facts
+    return facts
+
+
 def _said(digests: list[Digest], kind: type[Record]) -> list[Any]:
     found = [record for each in digests for record in each.said if isinstance(record, kind)]
     return sorted(found, key=lambda record: record.at_ns)
 
 
-def _view(directory: str, digests: list[Digest], programs: list[Digest], outcome: Outcome, now_ns: int, /) -> RunView:
+def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: int) -> RunView:
     described = _described(programs)
     opened = programs[-1].opened
     summary: dict[str, Any] = {}
@@ -137,6 +202,7 @@ def _view(directory: str, digests: list[Digest], programs: list[Digest], outcome
         host=opened.host,
         rows=sum(each.rows for each in programs),
         last_step=max(steps, default=None),
+        last_row_at=max((each.last_at_ns for each in programs if each.rows), default=0) / 1e9 or None,
         is_stale=outcome.is_stale,
         attempt=opened.attempt,
         directory=directory,

@@ -32,7 +32,7 @@ class Command(Protocol):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, 1 for a failure, 2 for a wrong call or a run that is not there."""
+    """Run the command line; returns the exit code: 0, 1 for a failure, 2 for a wrong call or an unknown run."""
     make_safe()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
@@ -82,7 +82,8 @@ def _overview() -> str:
     lines = ["holter, the flight recorder for model training", "", "usage: holter COMMAND [ARGUMENTS]"]
     loaded = {name: _load(name) for name in _names()}
     for group, title in GROUPS.items():
-        lines += ["", f"{title}:", *_entries({n: c for n, c in loaded.items() if c.GROUP == group})]
+        members = {name: command for name, command in loaded.items() if group == command.GROUP}
+        lines += ["", f"{title}:", *_entries(members)]
     lines += ["", "RUN is an id, the beginning of one, or a name; left out, it is the newest run."]
     return "\n".join([*lines, "`holter COMMAND --help` tells more; HOLTER_DIR says where the runs lie."])
 

@@ -1,4 +1,4 @@
-"""Reads the arguments of one command; a mistake becomes one sentence that says what was meant, if that can be guessed."""
+"""Reads the arguments of one command; a mistake becomes one sentence, with what was probably meant."""
 
 import argparse
 from collections.abc import Iterable
@@ -36,7 +36,9 @@ class Parser(argparse.ArgumentParser):
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The argument that most commands have."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="id, beginning of an id, or name; the newest run if left out")
+    parser.add_argument(
+        "run", metavar="RUN", nargs="?", help="id, beginning of an id, or name; left out, the newest run"
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +54,8 @@ def whole_number(text: str) -> int:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """`, did you mean 'show'?` where one of the known words is close, else nothing."""
+    """` (did you mean 'show'?)` where one of the known words is close, else nothing."""
     import difflib  # only for those who mistyped
 
     found = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {found[0]!r}?" if found else ""
+    return f" (did you mean {found[0]!r}?)" if found else ""

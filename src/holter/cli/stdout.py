@@ -1,9 +1,8 @@
-"""The standard output: what it can show, and how to write to it without a traceback when it is closed, broken or ASCII."""
+"""The standard output: what it can show, and how to write to it when it is closed, broken or knows ASCII only."""
 
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -32,6 +31,7 @@ class Look(msgspec.Struct, frozen=True):
 
     @property
     def ellipsis(self) -> str:
+        """What ends a text that was cut."""
         return "…" if self.has_unicode else "~"
 
     @property
@@ -41,6 +41,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 def state_colour(state: str) -> str:
+    """The colour of a run's state; none for a state that is not ours."""
     return _STATE_COLOURS.get(state, "")
 
 
@@ -79,7 +80,7 @@ def silence() -> None:
         os.close(null)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document, indented for people who look at it; NaN and the infinities become null."""
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 
-def in_time(work: Callable[[], None], seconds: float) -> bool:
+def in_time(work: Callable[[], object], seconds: float) -> bool:
     """Do the work; return after `seconds` even if it is not done. True if it is.
 
     The work goes on in a daemon thread, which does not keep the interpreter alive. What it raises is raised here.

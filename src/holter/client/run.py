@@ -244,11 +244,18 @@ class Run:
         if self.is_owned:
             if not finished.exit_code and not self._has_raised:
                 self._when_well()
-            journal = self.journal
-            self._link.ended(journal.id.hex(), lost=journal.lost, because=journal.because)
+            self._tell_sidecar(finished)
             seconds = (finished.at_ns - self._described.started_ns) / 1e9
             rows = self._recorder.rows.rows
             self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
+
+    def _tell_sidecar(self, finished: Finished) -> None:
+        journal = self.journal
+        if finished.how == "atexit" and not journal.lost:
+            return  # it waits for the process, whose exit status says how this ends
+        self._link.ended(
+            journal.id.hex(), lost=journal.lost, because=journal.because, is_leaving=finished.how == "atexit"
+        )
 
     def _describe(self, **changes: Any) -> None:
         self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))

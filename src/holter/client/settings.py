@@ -18,20 +18,35 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the user chose for one run; docs/settings.md lists each field."""
 
     project: str = "uncategorized"
+    """Which project the run belongs to."""
     entity: str = ""
+    """Whose run it is: a person or a team."""
     name: str = ""
+    """What people call the run; need not be unique."""
     run_id: str = ""
+    """The run's id; a run that has it already goes on as a new attempt."""
     group: str = ""
+    """Runs that belong together, such as the folds of one validation."""
     job_type: str = ""
+    """What kind of work the run does: train, eval, …"""
     tags: tuple[str, ...] = ()
+    """Words to find the run by; in a variable they are separated by commas."""
     notes: str = ""
+    """A longer text about the run."""
     dir: str = ""
+    """The one directory under which everything local lies."""
     mode: str = "online"
+    """online; offline: everything but the network; disabled: nothing at all."""
     resume: str = ""
+    """allow, auto: go on if the id exists; must: fail if it does not; never: fail if it does."""
     disk_limit: int = -1
+    """The most bytes the run's directory may take, such as 500MB or 2GiB."""
     silent: bool = False
+    """Print nothing at all in the terminal."""
     quiet: bool = False
+    """Print only warnings and verdicts in the terminal."""
     strict: bool = False
+    """Raise holter's own failures instead of reporting them; for tests."""
 
 
 ENVIRONMENT: dict[str, str] = {

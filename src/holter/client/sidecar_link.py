@@ -31,9 +31,9 @@ class SidecarLink:
         if not self._send(encode(message)):
             self._start(message)
 
-    def ended(self, journal: str, *, lost: int, because: str) -> None:
-        """Tell it that the program ended this run."""
-        self._send(encode(Ended(journal=journal, lost=lost, because=because)))
+    def ended(self, journal: str, *, lost: int, because: str, is_leaving: bool) -> None:
+        """Tell it that the program ended this run, or is leaving, and what it could not keep."""
+        self._send(encode(Ended(journal=journal, lost=lost, because=because, is_leaving=is_leaving)))
 
     def after_fork(self) -> None:
         """In a forked child: the link is the parent's."""

@@ -23,6 +23,7 @@ _crc32 = zlib.crc32  # a global is found faster than an attribute
 
 RETRY_NS = 1_000_000_000
 MOST_LASTING = 256
+RESERVE = 256 << 10
 
 
 class JournalWriter:
@@ -32,7 +33,8 @@ class JournalWriter:
         directory: the run's directory; made when it is missing, also when it was deleted meanwhile.
         prologue: the bodies with which every segment begins, so that it can be read alone: who writes, and what the
             earlier segments add up to. Lasting records (see `record`) follow by themselves.
-        limit_bytes: what the run's directory may take; none where it is negative.
+        limit_bytes: what the run's directory may take; none where it is negative. Rows leave the last of it to records:
+            a run that reached its limit must still be able to say how it ended.
 
     Thread-safe through `lock`, which a caller may hold over several calls. Not fork-safe: a forked child
     must drop the object and make its own.
@@ -53,6 +55,7 @@ class JournalWriter:
         self._number = 0
         self._base = self._end = self._room = 0
         self._busy = self._closed = self._catching_up = False
+        self._is_sentence = self._is_reserve = False
         self._deferred: deque[Callable[[], None]] = deque()
         self._latest: dict[type[Record], bytes] = {}
         self._lasting: deque[bytes] = deque(maxlen=MOST_LASTING)
@@ -106,9 +109,11 @@ class JournalWriter:
         """Append a sentence; the promises of `append` hold."""
         body = encode_record(record)
         with self.lock:
+            self._is_sentence = True
             try:
-                self.append(body)
+                self.append_held(body)
             finally:
+                self._is_sentence = False
                 # Also what was not kept now stands at the start of the next segment.
                 self._remember(record, body)
 
@@ -198,9 +203,10 @@ class JournalWriter:
                 f"a record of {needed >> 20} MiB is larger than the {LARGEST_RECORD >> 20} MiB a journal takes"
             )
         lost = self._lost_record()
-        if self._segment is not None and self._end + len(lost) + needed <= self._segment.size:
+        may_use = self._is_sentence or not self._is_reserve
+        if self._segment is not None and may_use and self._end + len(lost) + needed <= self._segment.size:
             self._put(self._end, lost)
-            self._end, self._room = self._end + len(lost), self._segment.size
+            self._end, self._room = self._end + len(lost), 0 if self._is_reserve else self._segment.size
         else:
             self._open_next(lost, needed)
         if lost:
@@ -217,7 +223,7 @@ class JournalWriter:
 
     def _open_next(self, lost: bytes, needed: int) -> None:
         now_ns = self._clock.now_ns()
-        if now_ns < self._retry_at_ns:
+        if now_ns < self._retry_at_ns and not self._is_sentence:
             raise NotKept(self.because)
         header = Header(self.id, self._number + 1, self._base + self._end, now_ns)
         bodies = [*self._prologue(), *self._latest.values(), *self._lasting]
@@ -236,7 +242,7 @@ class JournalWriter:
             header.segment,
             header.base,
             size,
-            segment.size,
+            0 if self._is_reserve else segment.size,
             0,
         )
         if old:
@@ -249,13 +255,21 @@ class JournalWriter:
         # A long beginning must not leave room for a few records only: it is repeated in each segment.
         wanted = max(wanted, 4 * len(start))
         left = self._left_bytes()
-        if left < max(needed, SMALLEST_SIZE):
+        reserve = min(RESERVE, self.limit_bytes // 4)
+        is_short = left - reserve < max(needed, SMALLEST_SIZE)
+        if not is_short:
+            left -= reserve
+        elif self._is_sentence:
+            wanted = SMALLEST_SIZE
+        if left < max(needed, SMALLEST_SIZE) or (is_short and not self._is_sentence):
             raise NotKept(f"the run reached its disk limit of {self.limit_bytes:,} bytes; HOLTER_DISK_LIMIT raises it")
         try:
-            return begin_segment(self._path(number), max(needed, min(wanted, left)), start=start)
+            segment = begin_segment(self._path(number), max(needed, min(wanted, left)), start=start)
         except OSError:
             # A nearly full disk or quota may still take a small one.
-            return begin_segment(self._path(number), max(needed, SMALLEST_SIZE), start=start)
+            segment = begin_segment(self._path(number), max(needed, SMALLEST_SIZE), start=start)
+        self._is_reserve = is_short
+        return segment
 
     def _path(self, number: int) -> str:
         return segment_path(self.directory, self.id.hex(), number=number)

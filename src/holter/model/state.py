@@ -68,20 +68,19 @@ def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Laten
     if not witnesses:
         return Outcome(state=RUNNING, because="it has only just begun")
     outcomes = [(witness, settle_process(witness, now_ns=now_ns, lateness=lateness)) for witness in witnesses]
-    # Rank 0 ends the run; the death of any rank is its death.
+    # Rank 0 ends the run; the death of any rank is its death, and the first death is why the others died.
     main = min(outcomes, key=lambda pair: pair[0].rank or 0)[1]
     deaths = [outcome for _, outcome in outcomes if outcome.state in (CRASHED, PREEMPTED, FAILED)]
     if not deaths:
         return main
-    return min(deaths, key=lambda outcome: (_WORST_FIRST.index(outcome.state), outcome.ended_at_ns or now_ns))
+    return min(deaths, key=lambda outcome: (outcome.ended_at_ns or now_ns, _WORST_FIRST.index(outcome.state)))
 
 
 def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:
     """The outcome of one process on its own."""
     outcome = _by_end_record(witness) or _by_status(witness) or _by_absence(witness)
-    if outcome is None:
-        return _by_lateness(witness, now_ns, lateness)
-    if witness.was_preempted and outcome.state != FINISHED:
+    outcome = outcome or _by_lateness(witness, now_ns, lateness)
+    if witness.was_preempted and outcome.state in (CRASHED, FAILED):
         because = f"the program said that it was being preempted; then {outcome.because}"
         return msgspec.structs.replace(outcome, state=PREEMPTED, because=because)
     return outcome
@@ -117,7 +116,10 @@ def _by_status(witness: Witness) -> Outcome | None:
         code = os.WEXITSTATUS(exited.status)
         state = CRASHED if witness.was_terminated else FINISHED if code == 0 else FAILED
         because = f"process {exited.pid} left with exit code {code}"
-        because = f"it was sent SIGTERM, then {because}" if witness.was_terminated else _failure(witness, because)
+        if witness.was_terminated:
+            because = f"it was sent SIGTERM, then {because}"
+        elif state == FAILED:
+            because = _failure(witness, because)
     return Outcome(
         state=state,
         because=because,

@@ -5,16 +5,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from holter.catalog.space import trim_the_dead
 from holter.errors import NotKept
-from holter.journal.digest import read_opened
 from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
-from holter.journal.rundir import list_segments
-from holter.journal.trimming import trim
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.records import Beat, Exited, Lost, Opened, Record, Totals
-from holter.probes.identity import ProcessIdentity, identify, is_alive
+from holter.probes.identity import ProcessIdentity, identify
 from holter.probes.postmortem.exit_status import read_exit_status
 from holter.sidecar.syncing import Syncer
 from holter.version import __version__
@@ -62,7 +60,8 @@ class WatchedRun:
         if message.lost:
             now_ns = self._clock.now_ns()
             self.record(Lost(at_ns=now_ns, records=message.lost, since_ns=now_ns, because=message.because))
-        self.processes = [each for each in self.processes if each.watch.journal != message.journal]
+        if not message.is_leaving:
+            self.processes = [each for each in self.processes if each.watch.journal != message.journal]
 
     def sample(self, values: dict[str, float | int]) -> None:
         """Keep one tick of system values."""
@@ -102,8 +101,7 @@ class WatchedRun:
     def close(self) -> None:
         """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
         self._journal.close()
-        for paths in list_segments(self.directory).values():
-            _trim_if_dead(paths)
+        trim_the_dead(self.directory)
         self._syncer.close()
 
     def _record_death(self, process: Process) -> bool:
@@ -152,15 +150,3 @@ def _is_dead(process: Process) -> bool:
         poll.register(process.pidfd, select.POLLIN)
         return bool(poll.poll(0))
     return identify(watch.pid) is None
-
-
-def _trim_if_dead(paths: list[str]) -> None:
-    try:
-        opened = read_opened(paths[-1])
-        if opened is None:
-            return
-        writer = ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
-        if is_alive(writer) is False:
-            trim(paths[-1])
-    except OSError:
-        return  # a file that can't be read can wait

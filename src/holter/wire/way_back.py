@@ -24,6 +24,8 @@ class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_default
     journal: str
     lost: int = 0
     because: str = ""
+    is_leaving: bool = False
+    """The interpreter exits: the run ends with the process, whose exit status is still to come."""
 
 
 class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):

@@ -1,7 +1,9 @@
 """GPUs through a fake of NVIDIA's management library: there is no GPU where these tests run."""
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 from holter.probes.live.gpu import GpuProbe
@@ -152,3 +154,18 @@ def test_the_library_is_shut_down_once() -> None:
     probe.close()
     probe.close()
     assert nvml.shut_down == 1
+
+
+def test_the_fake_answers_in_the_keys_and_types_of_a_real_h200() -> None:
+    recorded = json.loads((Path(__file__).parents[2] / "zoo" / "recordings" / "h200.json").read_text())
+    faked = GpuProbe(FakeNvml()).sample(watch(10, 11))
+    for sample in recorded["samples"]:
+        assert {key: type(value) for key, value in sample.items()} == {key: type(value) for key, value in faked.items()}
+
+
+def test_a_childs_gpu_memory_counted_as_the_trees_on_a_real_h200() -> None:
+    recorded = json.loads((Path(__file__).parents[2] / "zoo" / "recordings" / "h200.json").read_text())
+    tree = [sample["gpu/0/tree_memory_bytes"] for sample in recorded["samples"]]
+    assert 40 * GIB < tree[0] < 42 * GIB
+    assert tree[1] - tree[0] > 5 * GIB
+    assert tree[2] == tree[0]

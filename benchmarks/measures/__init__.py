@@ -1,0 +1,1 @@
+"""One file per measure; its name is the name on the command line, its docstring says how it measures."""

@@ -1,0 +1,48 @@
+"""Removes runs so that an interrupted removal leaves none half there: out of sight first, deleted then."""
+
+import os
+import shutil
+import time
+
+from holter.catalog.removal import Candidate
+from holter.catalog.run_view import RunView
+from holter.journal.rundir import make_private, run_directory
+
+# No run has such a name, and it is on the same disk as the runs.
+TRASH = ".trash"
+
+
+class Trash:
+    """The place from which nothing comes back. Whoever is interrupted leaves the rest to the next one."""
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+        self._path = run_directory(data, TRASH)
+
+    def remove(self, run: str) -> None:
+        """Remove a run; once this has begun, no command sees it any more. Raises OSError."""
+        make_private(self._path)
+        hidden = os.path.join(self._path, f"{run}.{time.time_ns()}")
+        os.rename(run_directory(self._data, run), hidden)
+        shutil.rmtree(hidden)
+
+    def empty(self) -> None:
+        """Delete what an interrupted removal left; what can't be deleted stays."""
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def weigh(view: RunView, *, is_settled: bool) -> Candidate:
+    """Look at a run's directory: how large it is and when it last changed. Raises OSError."""
+    changed, total = [os.stat(view.directory).st_mtime], 0
+    for folder, _, names in os.walk(view.directory):
+        for name in names:
+            found = os.lstat(os.path.join(folder, name))
+            total += found.st_size
+            changed.append(found.st_mtime)
+    return Candidate(
+        view=view,
+        bytes=total,
+        touched_at=max(changed),
+        is_settled=is_settled,
+        is_link=os.path.islink(view.directory),
+    )

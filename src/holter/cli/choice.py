@@ -1,0 +1,24 @@
+"""Which directory and which run the user means."""
+
+import os
+from collections.abc import Mapping
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.run_view import LoadedRun
+from holter.client.settings import read_settings
+from holter.model.state import read_lateness
+
+# Another setting that is wrong must not keep anybody from looking at runs.
+_WHERE = ("HOLTER_DIR", "XDG_DATA_HOME")
+
+
+def open_catalog(environ: Mapping[str, str] = os.environ) -> Catalog:
+    """The runs of the directory in which a program started here would record. Raises UsageError."""
+    settings = read_settings({}, {name: environ[name] for name in _WHERE if name in environ})
+    return Catalog(settings.dir, read_lateness(environ))
+
+
+def load_chosen(wanted: str | None) -> LoadedRun:
+    """All about the run that the user named, or the newest. Raises NoRun, JournalError, OSError."""
+    catalog = open_catalog()
+    return catalog.load(catalog.find(wanted))

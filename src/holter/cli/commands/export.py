@@ -1,0 +1,92 @@
+"""Print all rows of a run as JSON lines or CSV.
+
+There is one line for each step, in the order of steps: _step, _timestamp (seconds since 1970), _runtime (seconds since
+the run began), then the logged values. Where a key was logged several times for one step, the last write wins. NaN and
+the infinities are the bare words NaN, Infinity and -Infinity, as Python's json and pandas read them.
+"""
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from holter.catalog.run_view import PROGRAM, LoadedRun
+from holter.cli.choice import load_chosen
+from holter.cli.parser import add_run
+from holter.cli.row_formats import FORMATS
+from holter.journal.rundir import list_segments
+
+if TYPE_CHECKING:
+    from holter.journal.columns import Tables
+
+GROUP = "keep"
+
+CHUNK_ROWS = 4096
+
+
+def prepare_parser(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_run(parser)
+    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="jsonl (the default) or csv")
+    parser.add_argument("--output", metavar="FILE", help="write there instead of to the standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the rows."""
+    loaded = load_chosen(args.run)
+    journals = _read(loaded)
+    encode = FORMATS[args.format](_keys(journals))
+    rows = _rows(journals, loaded.view.started_at)
+    with _opened(args.output) as out:
+        out.write(encode([]))  # a run without rows has its line of names too
+        while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
+            out.write(encode(chunk))
+        out.flush()
+    if _is_damaged(journals):
+        where = f"`holter show {loaded.view.id}` tells where"
+        print(f"holter: a part of this run can't be read and is left out; {where}", file=sys.stderr)
+    return 0
+
+
+def _read(loaded: LoadedRun) -> list["Tables"]:
+    from holter.journal.columns import read_tables  # numpy: a tenth of a second that no other command pays
+
+    wanted = {each.journal for each in loaded.digests if each.opened.writer in PROGRAM}
+    segments = list_segments(loaded.view.directory)
+    return [read_tables(paths) for journal, paths in segments.items() if journal in wanted]
+
+
+def _rows(journals: list["Tables"], started_at: float) -> Iterator[dict[str, Any]]:
+    from holter.journal.columns import merge_rows
+
+    for row in merge_rows(journals):
+        row.pop("_runtime", None)  # a user's key of our name
+        yield {"_step": 0, "_timestamp": 0.0, "_runtime": round(row["_timestamp"] - started_at, 6), **row}
+
+
+def _keys(journals: list["Tables"]) -> list[str]:
+    """Every key of any row, in the order in which they first appear."""
+    packed = [table.keys for each in journals for table in each.tables]
+    loose = [tuple(each.row.values) for tables in journals for each in tables.loose]
+    keys = dict.fromkeys(itertools.chain(*dict.fromkeys(loose), *packed))
+    return list(dict.fromkeys(["_step", "_timestamp", "_runtime", *keys]))
+
+
+def _is_damaged(journals: list["Tables"]) -> bool:
+    """Whether whole records are missing; the torn last one of a process that died or still writes is none."""
+    return any(each.trouble or any(not gap.torn for gaps in each.skipped.values() for gap in gaps) for each in journals)
+
+
+@contextmanager
+def _opened(path: str | None) -> Iterator[IO[bytes]]:
+    if path is not None and path != "-":
+        with open(path, "wb") as file:
+            yield file
+    elif sys.stdout is None:  # the caller closed it: then nobody wants to read
+        with open(os.devnull, "wb") as file:
+            yield file
+    else:
+        yield sys.stdout.buffer

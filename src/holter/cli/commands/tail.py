@@ -1,0 +1,75 @@
+"""Print the last rows of a run, and with -f each new one until the run ends.
+
+A line is one call of log(): its time, its step, its values.
+"""
+
+import argparse
+import time
+from collections.abc import Iterable
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.following import RunFollower
+from holter.catalog.run_view import LoadedRun
+from holter.cli.choice import open_catalog
+from holter.cli.figures import clock_time, values
+from holter.cli.parser import add_run, whole_number
+from holter.cli.report import headline
+from holter.cli.stdout import flush, look
+from holter.journal.decoding import LoggedRow
+from holter.model.records import Exited, Finished
+from holter.model.state import RUNNING
+
+GROUP = "look"
+
+POLL_S = 0.2
+# How often the whole run is looked at: it may have fallen silent on a machine that can't be seen from here.
+LOOK_S = 5.0
+LOOK_AT_THE_DEAD_S = 1.0
+
+
+def prepare_parser(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_run(parser)
+    parser.add_argument("-n", metavar="N", type=whole_number, default=10, help="how many rows to begin with (10)")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends; Ctrl-C leaves")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print rows."""
+    catalog = open_catalog()
+    chosen = catalog.find(args.run)
+    loaded = catalog.load(chosen)
+    follower = RunFollower(loaded.view.directory)
+    _print(follower.last(args.n))
+    if args.follow:
+        try:
+            ended = _follow(follower, catalog, chosen)
+        except KeyboardInterrupt:
+            return 0
+        print(headline(ended, look()))
+    return 0
+
+
+def _follow(follower: RunFollower, catalog: Catalog, chosen: str) -> LoadedRun:
+    """Print what comes; returns the run once it has ended and all of it is printed."""
+    look_at = 0.0
+    while True:
+        heard = follower.hear()
+        _print(heard.rows)
+        has_news = any(isinstance(record, Finished | Exited) for record in heard.records)
+        if has_news or time.monotonic() >= look_at:
+            loaded = catalog.load(chosen)
+            if loaded.outcome.state != RUNNING:
+                _print(follower.hear().rows)
+                return loaded
+            look_at = time.monotonic() + LOOK_S
+        if follower.has_dead_process():
+            look_at = min(look_at, time.monotonic() + LOOK_AT_THE_DEAD_S)
+        time.sleep(POLL_S)
+
+
+def _print(rows: Iterable[LoggedRow]) -> None:
+    now = time.time()
+    for row in rows:
+        print(f"{clock_time(row.at_ns / 1e9, now)}  step {row.step}  {values(row.values)}")
+    flush()

@@ -1,0 +1,156 @@
+"""One run in full: what `holter show` prints, section by section. Pure: gets what was read, returns lines."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from holter.catalog.damage import Damage
+from holter.catalog.run_view import PROGRAM, LoadedRun, RunView
+from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value, wait_status
+from holter.cli.stdout import Look, state_colour
+from holter.journal.digest import Digest
+from holter.model.records import Alerted, Exited, Finished, Lost, Noted
+from holter.model.state import RUNNING
+
+MOST_PAIRS = 60
+MOST_TEXT = 1000
+SOURCES = {
+    "pidfd-info": "the kernel told the sidecar",
+    "zombie-stat": "the sidecar read it in /proc",
+    "gone": "nobody was there to read its exit status",
+}
+"""How an exit status was learnt, by the word that stands in the journal."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A heading with lines below it."""
+
+    title: str
+    lines: list[str]
+
+
+def headline(loaded: LoadedRun, seen: Look) -> str:
+    """The state and its reason in one line."""
+    view = loaded.view
+    state = f"{view.state} (late)" if view.is_stale else view.state
+    return (
+        f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(loaded.outcome.because)}"
+    )
+
+
+def sections(loaded: LoadedRun, damage: Sequence[Damage], *, used_bytes: int, now: float) -> list[Section]:
+    """All that there is to say; a section without lines is left out."""
+    found = [
+        Section("run", _pairs(_identity(loaded.view, now))),
+        Section("config", _pairs(flat(loaded.view.config))),
+        Section("summary", _pairs(loaded.view.summary)),
+        Section("host", _pairs(_host(loaded.facts, loaded.view.host))),
+        Section("program", _pairs(_program(loaded.facts))),
+        Section("processes", [_process(each, loaded) for each in loaded.digests if each.opened.writer in PROGRAM]),
+        Section("alerts", [_alert(each) for each in loaded.said(Alerted)]),
+        Section("notes", [f"{_time(each.at_ns)}  {clean(each.text)}" for each in loaded.said(Noted)]),
+        Section("lost", [_lost(each) for each in loaded.said(Lost)]),
+        Section("damage", [*map(_damage, damage), *_unknown(loaded)]),
+        Section("files", _pairs({"directory": loaded.view.directory, "size": size(used_bytes)})),
+    ]
+    return [section for section in found if section.lines]
+
+
+def _pairs(named: Mapping[str, Any]) -> list[str]:
+    shown = list(named.items())[:MOST_PAIRS]
+    width = max((min(len(name), 40) for name, _ in shown), default=0)
+    lines = [f"{clean(name):<{width}}  {value(what, most=MOST_TEXT)}" for name, what in shown]
+    rest = len(named) - len(shown)
+    return [*lines, f"and {rest:,} more; --json has all"] if rest else lines
+
+
+def _identity(view: RunView, now: float) -> dict[str, Any]:
+    known = {"id": view.id, "name": view.name, "project": view.project, "entity": view.entity, "group": view.group}
+    known |= {"job type": view.job_type, "tags": ", ".join(view.tags), "notes": view.notes}
+    ended = view.ended_at is not None and view.state != RUNNING
+    took = f"took {duration(view.duration_s)}" if ended else f"running for {duration(view.duration_s)}"
+    known["started"] = f"{moment(view.started_at)} ({age(now - view.started_at)}), {took}"
+    known["rows"] = f"{view.rows:,}{_last_row(view)}"
+    return {name: what for name, what in known.items() if what}
+
+
+def _last_row(view: RunView) -> str:
+    if view.last_row_at is None:
+        return ""
+    return f", the last for step {view.last_step} at {moment(view.last_row_at)}"
+
+
+def _host(facts: Mapping[str, Any], host: str) -> dict[str, Any]:
+    limit, memory = facts.get("cgroup_memory_limit_bytes"), facts.get("memory_total_bytes")
+    gpus = (facts.get("gpus") or {}).get("devices") or []
+    named = {
+        "name": host,
+        "system": ", ".join(filter(None, (facts.get("os"), facts.get("kernel"), facts.get("container")))),
+        "CPUs": facts.get("cpu_count"),
+        "memory": (size(memory) if memory else "") + (f", limited to {size(limit)}" if limit else ""),
+        "GPUs": ", ".join(f"{gpu.get('name')} ({size(gpu.get('memory_total_bytes') or 0)})" for gpu in gpus),
+    }
+    return {name: what for name, what in named.items() if what}
+
+
+def _program(facts: Mapping[str, Any]) -> dict[str, Any]:
+    git, python = facts.get("git") or {}, facts.get("python") or {}
+    branch = f" on {git['branch']}" if git.get("branch") else ""
+    named = {
+        "command": shlex.join(facts.get("command") or []),
+        "directory": facts.get("cwd"),
+        "git": f"{git['commit'][:12]}{branch}{', with changes' if git.get('is_dirty') else ''}" if git else "",
+        "python": " ".join(filter(None, (python.get("version"), python.get("executable")))),
+    }
+    return {name: what for name, what in named.items() if what}
+
+
+def _process(each: Digest, loaded: LoadedRun) -> str:
+    opened = each.opened
+    rank = f", rank {opened.rank}" if opened.rank is not None else ""
+    kind = " (worker)" if opened.writer == "worker" else ""
+    who = f"attempt {opened.attempt}{rank}: process {opened.pid}{kind} on {clean(opened.host)}"
+    return f"{who}, {plural(each.rows, 'row')}{_end(each, loaded)}"
+
+
+def _end(each: Digest, loaded: LoadedRun) -> str:
+    exits = [record for record in loaded.said(Exited) if record.journal == each.journal]
+    best = max(exits, key=lambda record: record.status is not None, default=None)
+    if best is not None:
+        how = SOURCES.get(best.source, best.source)
+        return f", gone: {how}" if best.status is None else f", {wait_status(best.status)}: {how}"
+    return ", ended the run" if any(isinstance(record, Finished) for record in each.said) else ""
+
+
+def _alert(alert: Alerted) -> str:
+    text = f": {clean(alert.text)}" if alert.text else ""
+    return f"{_time(alert.at_ns)}  {clean(alert.level)} {clean(alert.title)}{text}"
+
+
+def _lost(lost: Lost) -> str:
+    since = f" since {_time(lost.since_ns)}" if lost.since_ns else ""
+    return f"{plural(lost.records, 'record')} could not be kept{since}: {clean(lost.because)}"
+
+
+def _damage(damage: Damage) -> str:
+    amount = f"{plural(damage.bytes, 'byte')} of {damage.file} can't be read: " if damage.bytes else f"{damage.file}: "
+    return amount + damage.because
+
+
+def _unknown(loaded: LoadedRun) -> list[str]:
+    count = sum(each.unknown for each in loaded.digests)
+    return [f"{plural(count, 'record')} can't be understood by this version of holter"] if count else []
+
+
+def _time(at_ns: int) -> str:
+    return moment(at_ns / 1e9)
+
+
+def render(found: Sequence[Section], seen: Look) -> list[str]:
+    """The sections as text."""
+    lines = []
+    for section in found:
+        lines += ["", seen.paint(section.title, "bold"), *(f"  {line}" for line in section.lines)]
+    return lines

@@ -1,0 +1,99 @@
+"""Small training programs that really run, and what is left of them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.run_view import LoadedRun
+from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.reader import scan
+from holter.journal.rundir import list_segments
+from holter.model.records import Record
+
+
+def start(source: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a program; it inherits the test's HOLTER_DIR."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOLTER_QUIET": "1", **environment},
+    )
+
+
+def run(source: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
+    with start(source, **environment) as program:
+        out, err = program.communicate(timeout=60)
+        return subprocess.CompletedProcess(program.args, program.returncode, out, err)
+
+
+def data_directory() -> Path:
+    return Path(os.environ["HOLTER_DIR"])
+
+
+def only_run() -> LoadedRun:
+    """The one run that there is, as `holter why` would load it."""
+    catalog = Catalog(str(data_directory()))
+    (view,) = catalog.views()
+    return catalog.load(view.id)
+
+
+def records(directory: str, writer: str = "client") -> list[Record | LoggedRow]:
+    """Everything that journals of this kind of writer say, in the order of its times."""
+    found = [record for journal in _journals(directory, writer) for record in journal]
+    return sorted(found, key=lambda record: record.at_ns)
+
+
+def rows(directory: str, writer: str = "client") -> list[LoggedRow]:
+    return [record for record in records(directory, writer) if isinstance(record, LoggedRow)]
+
+
+def said(directory: str, kind: type[Record], writer: str = "client") -> list[Record]:
+    return [record for record in records(directory, writer) if isinstance(record, kind)]
+
+
+def _journals(directory: str, writer: str) -> Iterator[list[Record | LoggedRow]]:
+    for paths in list_segments(directory).values():
+        journal = [record for path in paths for record in _segment(Path(path).read_bytes())]
+        if journal and getattr(journal[0], "writer", "") == writer:
+            yield journal
+
+
+def _segment(data: bytes) -> list[Record | LoggedRow]:
+    return list(Decoder().decode_all(data, scan(data).frames))
+
+
+def sidecars(directory: str) -> list[int]:
+    """The pids of living sidecars that were started for a run directory (or for any below it)."""
+    pids = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if (
+                b"holter.sidecar" in command
+                and directory.encode() in command
+                and b"/bin/sh" not in command
+                and state != "Z"
+            ):
+                pids.append(int(entry.name))
+    return sorted(pids)
+
+
+def wait_until(claim: Callable[[], object], within_s: float = 10.0) -> None:
+    """Wait for a claim (a function without arguments) to become true; fail with its name where it does not."""
+    deadline = time.monotonic() + within_s
+    while not claim():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within_s} s: {claim}")
+        time.sleep(0.02)

@@ -1,0 +1,207 @@
+"""The process that watches: what it sees, what it survives, and when it leaves."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from holter.catalog.catalog import Catalog
+from holter.model.records import Beat, Exited, Facts, Opened
+from tests.e2e.programs import data_directory, only_run, rows, run, said, sidecars, start, wait_until
+
+LOGS_FOR_EVER = """
+import time, holter
+run = holter.init()
+print(run.dir, flush=True)
+i = 0
+while True:
+    run.log({"i": i}); i += 1; time.sleep(0.002)
+"""
+
+
+def first_line(program: subprocess.Popen[str]) -> str:
+    assert program.stdout is not None
+    return program.stdout.readline().strip()
+
+
+def test_it_samples_the_process_and_the_host_every_second_and_beats() -> None:
+    run(
+        """
+        import time, holter
+        ballast = bytearray(50_000_000)
+        with holter.init() as run:
+            for i in range(35): run.log({"i": i}); time.sleep(0.1)
+        """
+    )
+    directory = only_run().view.directory
+    samples = rows(directory, writer="sidecar")
+    assert 3 <= len(samples) <= 6
+    newest = samples[-1].values
+    assert newest["system/process/rss_bytes"] > 50_000_000
+    assert newest["system/host/memory_total_bytes"] > newest["system/host/memory_available_bytes"] > 0
+    assert newest["system/disk/run/free_bytes"] > 0
+    groups = {key.split("/")[1] for key in newest}
+    assert {"process", "host", "psi", "disk", "network", "cgroup"} <= groups
+    beats = said(directory, Beat, writer="sidecar")
+    assert beats
+    (facts,) = said(directory, Facts, writer="sidecar")
+    assert isinstance(facts, Facts)
+    assert facts.facts["python"]
+
+
+def test_it_lives_in_its_own_session_and_directory_and_is_nobodys_child() -> None:
+    with start(LOGS_FOR_EVER) as program:
+        directory = first_line(program)
+        wait_until(lambda: list(Path(directory).glob("sidecar-*.lock")))
+        (sidecar,) = sidecars(directory)
+        stat = Path(f"/proc/{sidecar}/stat").read_text().rpartition(")")[2].split()
+        parent, session = int(stat[1]), int(stat[3])
+        descriptors = [os.readlink(link) for link in Path(f"/proc/{sidecar}/fd").iterdir() if link.exists()]
+        program.kill()
+    assert parent != program.pid
+    assert session != os.getsid(0)
+    assert os.path.samefile("/", f"/proc/{sidecar}/cwd") if Path(f"/proc/{sidecar}/cwd").exists() else True
+    assert not [target for target in descriptors if "pipe" in target]
+
+
+def test_signals_to_the_whole_group_do_not_end_it_before_the_program() -> None:
+    with start(LOGS_FOR_EVER) as program:
+        directory = first_line(program)
+        wait_until(lambda: list(Path(directory).glob("sidecar-*.lock")))
+        (sidecar,) = sidecars(directory)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            os.kill(sidecar, number)
+        time.sleep(0.2)
+        assert sidecars(directory) == [sidecar]
+        program.kill()
+    assert only_run().outcome.status == signal.SIGKILL
+
+
+def test_it_leaves_soon_after_the_program_died() -> None:
+    run("import os, holter\nrun = holter.init()\nrun.log({'a': 1})\nos.kill(os.getpid(), 9)")
+    assert only_run().view.state == "crashed"
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=5)
+
+
+def test_it_leaves_a_living_program_whose_run_has_ended_five_seconds_later_under_a_scheduler() -> None:
+    with start(
+        "import time, holter\nwith holter.init() as run: run.log({'a': 1})\nprint('done', flush=True)\ntime.sleep(30)",
+        SLURM_JOB_ID="7",
+    ) as program:
+        first_line(program)
+        assert len(sidecars(str(data_directory()))) == 1
+        began = time.monotonic()
+        wait_until(lambda: not sidecars(str(data_directory())), within_s=8)
+        assert time.monotonic() - began > 2
+        program.kill()
+
+
+def test_runs_one_after_the_other_share_one_sidecar() -> None:
+    with start(
+        """
+        import time, holter
+        for i in range(3):
+            with holter.init() as run:
+                run.log({"i": i}); time.sleep(0.4)
+        print("done", flush=True); time.sleep(10)
+        """
+    ) as program:
+        first_line(program)
+        pids = sidecars(str(data_directory()))
+        program.kill()
+    views = Catalog(str(data_directory())).views()
+    writers = {pid for view in views for pid in sidecar_pids(view.directory)}
+    assert len(views) == 3
+    assert writers == set(pids)
+    assert len(pids) == 1
+
+
+def sidecar_pids(directory: str) -> set[int]:
+    return {record.pid for record in said(directory, Opened, writer="sidecar") if isinstance(record, Opened)}
+
+
+def test_ranks_on_one_host_share_one_sidecar_and_one_run() -> None:
+    source = """
+    import os, time, holter
+    run = holter.init()
+    run.log({"rank": int(os.environ["RANK"])})
+    time.sleep(2.5)
+    """
+    ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared") for rank in range(3)]
+    directory = str(data_directory() / "runs" / "shared")
+    time.sleep(1.8)
+    assert len(sidecars(directory)) == 1
+    for rank in ranks:
+        assert rank.wait(20) == 0
+        rank.communicate()
+    loaded = only_run()
+    assert (loaded.view.state, loaded.view.rows, loaded.view.attempt) == ("finished", 3, 1)
+    assert sorted(row.values["rank"] for row in rows(directory)) == [0, 1, 2]
+    assert len(loaded.said(Exited)) == 3
+
+
+def test_the_death_of_any_rank_is_the_runs_death() -> None:
+    source = """
+    import os, time, holter
+    run = holter.init()
+    time.sleep(1)
+    if os.environ["RANK"] == "1": os.kill(os.getpid(), 9)
+    time.sleep(1)
+    """
+    ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared") for rank in range(2)]
+    for rank in ranks:
+        rank.communicate(timeout=20)
+    loaded = only_run()
+    assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
+
+
+def test_a_later_command_completes_what_a_dead_sidecar_could_not_write() -> None:
+    with start(LOGS_FOR_EVER) as program:
+        directory = first_line(program)
+        wait_until(lambda: len(list(Path(directory).glob("*.seg"))) == 2)
+        (sidecar,) = sidecars(directory)
+        os.kill(sidecar, signal.SIGKILL)
+        program.kill()
+    loaded = only_run()
+    assert loaded.view.state == "crashed"
+    assert [record.source for record in loaded.said(Exited)] == ["gone"]
+    found = [row.values["i"] for row in rows(directory)]
+    assert found == list(range(len(found)))
+    # The reserved space of the dead is given back.
+    assert max(path.stat().st_size for path in Path(directory).glob("*.seg")) < 200_000
+
+
+def test_a_stopped_sidecar_does_not_keep_a_dead_run_running() -> None:
+    with start(LOGS_FOR_EVER) as program:
+        directory = first_line(program)
+        wait_until(lambda: len(list(Path(directory).glob("*.seg"))) == 2)
+        (sidecar,) = sidecars(directory)
+        os.kill(sidecar, signal.SIGSTOP)
+        program.kill()
+    try:
+        assert only_run().view.state == "crashed"
+    finally:
+        os.kill(sidecar, signal.SIGCONT)
+    # Awake again it adds what only it could know.
+    wait_until(lambda: only_run().outcome.status == signal.SIGKILL)
+
+
+def test_it_is_started_by_the_client_only() -> None:
+    done = subprocess.run([sys.executable, "-m", "holter.sidecar"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("holter: the sidecar is started by holter.init()")
+
+
+def test_a_program_without_any_privilege_is_recorded_all_the_same() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not on this platform: every other test already ran without privileges")
+    drop = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+    source = "import os, holter\nrun = holter.init()\nrun.log({'a': 1})\nos.kill(os.getpid(), 9)"
+    done = subprocess.run([*drop, sys.executable, "-c", source], check=False)
+    assert done.returncode == -signal.SIGKILL
+    loaded = only_run()
+    assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)

@@ -1,0 +1,124 @@
+"""Users' values become plain ones, whatever they are."""
+
+import enum
+from collections import OrderedDict
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.client.values import MOST_ITEMS, plain, plain_row, plain_tree
+
+
+class Complaints(list[str]):
+    def __call__(self, cause: str, text: str) -> None:
+        self.append(text)
+
+
+class Device:
+    """As torch and jax have them: one number behind `.item()`, and an error for more than one."""
+
+    def __init__(self, *values: float) -> None:
+        self.shape = (len(values),) if len(values) != 1 else ()
+        self.values = values
+
+    def item(self) -> float:
+        if len(self.values) != 1:
+            raise ValueError("more than one")
+        return self.values[0]
+
+
+class Eager:
+    """As tensorflow has them: no `.item()`, but `.numpy()`."""
+
+    shape = ()
+
+    def numpy(self) -> np.float32:
+        return np.float32(0.5)
+
+
+class Color(enum.IntEnum):
+    RED = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, 1),
+        (1.5, 1.5),
+        (True, True),
+        (None, None),
+        ("text", "text"),
+        (np.float64(2.5), 2.5),
+        (np.float16(0.5), 0.5),
+        (np.int8(-3), -3),
+        (np.uint64(2**64 - 1), 2**64 - 1),
+        (np.bool_(False), False),
+        (np.array(4.0), 4.0),
+        (np.array([[5]]), 5),
+        (Device(1.25), 1.25),
+        (Eager(), 0.5),
+        (Decimal("0.5"), 0.5),
+        (Fraction(1, 4), 0.25),
+        (Color.RED, 3),
+        ([1, "a", None], [1, "a", None]),
+        ((1.0, 2.0), [1.0, 2.0]),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00+00:00"),
+    ],
+)
+def test_a_value_is_taken_as_the_plain_one_it_stands_for(value: object, expected: object) -> None:
+    complaints = Complaints()
+    taken = plain(value, "x", complaints)
+    assert (taken, type(taken)) == (expected, type(expected))
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1, 2}, 1j, np.zeros(3), Device(1.0, 2.0), 10**30, lambda: 0, b"bytes", list(range(MOST_ITEMS + 1))],
+)
+def test_what_has_no_plain_form_becomes_a_bounded_description_with_a_complaint(value: object) -> None:
+    complaints = Complaints()
+    taken = plain(value, "x", complaints)
+    assert isinstance(taken, str)
+    assert len(taken) <= 1000
+    assert len(complaints) == 1
+
+
+def test_nested_mappings_become_dotted_names() -> None:
+    row = plain_row(OrderedDict(train={"loss": 1.0, "acc": {"top1": 2}}, lr=3), Complaints())
+    assert row == {"train.loss": 1.0, "train.acc.top1": 2, "lr": 3}
+
+
+def test_a_configuration_keeps_its_nesting() -> None:
+    tree = plain_tree({"model": {"sizes": (1, {"w": np.int64(2)})}, 3: "x"}, Complaints())
+    assert tree == {"model": {"sizes": [1, {"w": 2}]}, "3": "x"}
+
+
+def test_a_circle_ends() -> None:
+    circle: dict[str, Any] = {}
+    circle["again"] = circle
+    complaints = Complaints()
+    assert len(plain_row(circle, complaints)) == 1
+    assert len(complaints) == 1
+    assert plain_tree(circle, complaints)
+
+
+def test_text_that_has_no_utf8_form_is_mended() -> None:
+    assert plain("a\udc80b", "x", Complaints()) == "a?b"
+
+
+@given(
+    st.dictionaries(
+        st.text() | st.integers(), st.recursive(st.none() | st.floats() | st.integers() | st.text(), st.lists)
+    )
+)
+def test_anything_can_be_encoded_afterwards(data: dict[Any, Any]) -> None:
+    import msgspec
+
+    msgspec.msgpack.encode(plain_row(data, Complaints()))

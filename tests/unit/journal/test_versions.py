@@ -1,0 +1,102 @@
+"""An older holter meets what a newer one wrote."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holter.errors import NewerJournal
+from holter.journal.columns import read_tables
+from holter.journal.decoding import Decoder
+from holter.journal.digest import digest
+from holter.journal.frame import HEADER_SIZE, Header, encode_body, encode_header, encode_record, sealed
+from holter.journal.reader import scan
+from holter.model.records import KINDS, LASTING, LATEST, NUMBERS, Alerted, Record
+from tests.unit.journal.recording import opened, read, record_small
+
+NEWER = encode_header(Header(bytes(16), 1, 0, 1, version=2)) + record_small()[HEADER_SIZE:]
+
+
+class AlertedLater(Record, frozen=True, kw_only=True):
+    """What `Alerted` may become."""
+
+    title: str
+    sound: str
+
+
+def test_a_newer_format_says_what_to_do() -> None:
+    with pytest.raises(NewerJournal) as raised:
+        scan(NEWER)
+    assert str(raised.value) == (
+        "the journal has format 2, this holter reads up to 1: "
+        "a newer holter wrote it, upgrade with `pip install -U holter` to read it"
+    )
+
+
+def test_a_newer_format_is_not_read_by_half(tmp_path: Path) -> None:
+    path = tmp_path / "0.seg"
+    path.write_bytes(NEWER)
+    with pytest.raises(NewerJournal):
+        digest("0", [str(path)])
+    with pytest.raises(NewerJournal):
+        read_tables([str(path)])
+
+
+def test_a_damaged_version_is_damage_and_not_a_newer_holter() -> None:
+    data = bytearray(record_small())
+    data[8] = 2
+    assert scan(bytes(data)).frames == scan(record_small()).frames
+
+
+def test_records_of_an_unknown_kind_are_counted_and_passed_over(tmp_path: Path) -> None:
+    data = record_small() + 3 * sealed(encode_body(200, b"from the future"))
+    decoder = Decoder()
+    assert repr(list(decoder.decode_all(data, scan(data).frames))) == repr(read(record_small()))
+    assert decoder.unknown == 3
+    path = tmp_path / "0.seg"
+    path.write_bytes(data)
+    assert read_tables([str(path)]).unknown == 3
+
+
+def test_unknown_fields_are_ignored() -> None:
+    payload = msgspec.msgpack.encode(AlertedLater(at_ns=1, title="look", sound="bell"))
+    header = encode_header(Header(bytes(16), 1, 0, 1))
+    data = header + sealed(encode_record(opened())) + sealed(encode_body(NUMBERS[Alerted], payload))
+    assert read(data) == [opened(), Alerted(at_ns=1, title="look")]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.__name__)
+def test_every_field_but_the_first_ones_has_a_default(kind: type[Record]) -> None:
+    """An old file lacks the fields that came later; the fields that were there first are written out here."""
+    required = {field.name for field in msgspec.structs.fields(kind) if field.required}
+    assert required == {"at_ns", *FIRST_FIELDS[kind.__name__].split()}
+
+
+FIRST_FIELDS = {
+    "Opened": "run writer host boot_id pid process_started holter",
+    "Declared": "number keys types",
+    "Described": "project name started_ns",
+    "Configured": "config",
+    "Summarised": "summary",
+    "Totals": "rows last",
+    "Alerted": "title",
+    "Flushed": "",
+    "Preempting": "",
+    "Raised": "type message traceback",
+    "Signalled": "signal",
+    "Finished": "",
+    "Lost": "records since_ns because",
+    "Noted": "text",
+    "Beat": "monotonic_ns",
+    "Exited": "journal pid source",
+    "Facts": "facts",
+    "Marked": "state reason by",
+}
+
+
+def test_kinds_keep_their_numbers() -> None:
+    assert [(number, kind.__name__) for number, kind in KINDS.items()] == [
+        (1, "Opened"),
+        *zip(range(3, 20), list(FIRST_FIELDS)[1:], strict=True),
+    ]
+    assert not set(LATEST) & set(LASTING)
