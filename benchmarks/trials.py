@@ -21,7 +21,8 @@ TIMEOUT_S = 120.0
 
 # A tracker that wants the network finds it closed at once.
 CLOSED = "http://127.0.0.1:9"
-FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "TRACKIO_", "SLURM_", "TORCHELASTIC_")
+# PYTHONDONTWRITEBYTECODE, for instance, would make every start a compilation.
+FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "TRACKIO_", "SLURM_", "TORCHELASTIC_", "PYTHON")
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""Every promise of holter, as a test that fails without it."""

@@ -28,17 +28,20 @@ Trial = tuple[Loop, Usage]
 
 
 def measure(plan: Plan) -> Measured:
-    trackers = trackers_of(plan, "none", "holter")
+    trackers = trackers_of(plan, "none", "limit", "holter")
     arguments = {"iterations": plan.pick(10_000, 300)}
-    # Two trackers are measured for their bars, the others for comparison.
-    rounds = [trackers] * plan.pick(3, 1) + [["none", "holter"]] * plan.pick(4, 0)
+    # All of them for comparison, the two that decide a bar more often.
+    rounds = [trackers] * plan.pick(3, 1) + [["none", "holter"]] * plan.pick(6, 0)
     found: dict[str, list[Trial]] = {tracker: [] for tracker in trackers}
     for tracker in [each for some in rounds for each in in_turn(some, 1)]:
         found[tracker].append(run_trial(plan, "loop", tracker, Loop, arguments=arguments))
-    inside = median([100 * loop.inside_s / loop.loop_s for loop, _ in found["holter"]])
+    inside = {tracker: median([100 * loop.inside_s / loop.loop_s for loop, _ in found[tracker]]) for tracker in found}
     helpers = median([usage.helper_cpu_s for _, usage in found["holter"]])
     figures = [
-        Figure(name="time inside log() of the loop", measured=inside, unit="%", at_most=AT_MOST_INSIDE_PERCENT),
+        Figure(
+            name="time inside log(), of the loop", measured=inside["holter"], unit="%", at_most=AT_MOST_INSIDE_PERCENT
+        ),
+        Figure(name="time inside the limit's log(), of the loop", measured=inside["limit"], unit="%"),
         Figure(
             name="CPU of all processes, added by holter",
             measured=_added_cpu(found, "holter"),
@@ -48,7 +51,7 @@ def measure(plan: Plan) -> Measured:
         Figure(name="CPU of the sidecar, from its start to its end", measured=1000 * helpers, unit="ms"),
         *(
             Figure(name=f"loop time, added by {LABELS[each]}", measured=_added_time(found, each), unit="%")
-            for each in trackers[1:]
+            for each in trackers[2:]
         ),
     ]
     raw = {

@@ -306,6 +306,23 @@ def test_a_directory_that_cannot_be_made_is_replaced_by_a_private_temporary_one(
     assert stat.S_IMODE(directory.parent.parent.stat().st_mode) == 0o700
 
 
+def test_a_read_only_file_system_is_replaced_by_a_private_temporary_directory(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not on this platform: only root can mount a file system")
+    source = "import holter\nrun = holter.init()\nrun.log({'a': 1})\nprint(run.dir)"
+    mount = f'mount -t tmpfs -o ro none {tmp_path} && exec "$0" -c "$1"'
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", mount, sys.executable, source],
+        env={**os.environ, "HOLTER_DIR": str(tmp_path / "holter")},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert "Read-only file system" in done.stderr
+    assert [row.values for row in rows(done.stdout.strip())] == [{"a": 1}]
+
+
 def test_a_deleted_directory_comes_back_with_all_its_rows() -> None:
     program = run(
         """

@@ -175,6 +175,24 @@ def test_a_later_command_completes_what_a_dead_sidecar_could_not_write() -> None
     assert max(path.stat().st_size for path in Path(directory).glob("*.seg")) < 200_000
 
 
+def test_a_program_goes_on_and_finishes_when_its_sidecar_is_killed() -> None:
+    with start(
+        """
+        import time, holter
+        with holter.init() as run:
+            print(run.dir, flush=True)
+            for i in range(100): run.log({"i": i}); time.sleep(0.01)
+        """
+    ) as program:
+        directory = first_line(program)
+        wait_until(lambda: sidecars(directory))
+        os.kill(sidecars(directory)[0], signal.SIGKILL)
+        _, err = program.communicate(timeout=20)
+    assert (program.returncode, err) == (0, "")
+    loaded = only_run()
+    assert (loaded.view.state, loaded.view.rows) == ("finished", 100)
+
+
 def test_a_stopped_sidecar_does_not_keep_a_dead_run_running() -> None:
     with start(LOGS_FOR_EVER) as program:
         directory = first_line(program)

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from holter.catalog.run_view import LoadedRun, unexplained_processes
+from holter.catalog.run_view import LoadedRun, last_seen_ns, unexplained_processes
 from holter.catalog.space import trim_the_dead
 from holter.errors import NotKept
 from holter.journal.frame import encode_record
@@ -25,12 +25,12 @@ def complete(loaded: LoadedRun) -> bool:
         return False
     run, attempt = gone[0].opened.run, gone[0].opened.attempt
     clock = Clock()
-    journal = JournalWriter(loaded.view.directory, lambda: _prologue(run, attempt), clock)
+    journal = JournalWriter(loaded.view.directory, lambda: _prologue(run, attempt), clock=clock)
     try:
         for each in gone:
             journal.record(
                 Exited(
-                    at_ns=max(each.last_at_ns, each.opened.at_ns),
+                    at_ns=last_seen_ns(each, loaded.digests),
                     journal=each.journal,
                     pid=each.opened.pid,
                     source="gone",

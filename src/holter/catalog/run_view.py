@@ -92,17 +92,23 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
 
 def witnesses(digests: list[Digest], awaited: Container[str] = ()) -> list[Witness]:
     """The processes of the newest attempt; of the awaited ones nobody can say yet whether they are alive."""
-    beats = [each.beat for each in digests if each.beat is not None]
     exits = _exits(digests)
     return [
         _witness(
             each,
             exits.get(each.journal),
             is_alive=None if each.journal in awaited else is_alive(writer_of(each.opened)),
-            beats=[beat.at_ns for beat in beats if each.opened.pid in beat.pids],
+            last_seen_ns=last_seen_ns(each, digests),
         )
         for each in newest_clients(digests)
     ]
+
+
+def last_seen_ns(each: Digest, digests: list[Digest]) -> int:
+    """When a process last wrote, or a sidecar last saw it alive."""
+    here = [other for other in digests if other.opened.host == each.opened.host]
+    beats = [other.beat.at_ns for other in here if other.beat and each.opened.pid in other.beat.pids]
+    return max([each.opened.at_ns, each.last_at_ns, *beats])
 
 
 def newest_clients(digests: list[Digest]) -> list[Digest]:
@@ -139,13 +145,13 @@ def _exits(digests: list[Digest]) -> dict[str, Exited]:
     return {record.journal: record for record in found}
 
 
-def _witness(each: Digest, exited: Exited | None, *, is_alive: bool | None, beats: list[int]) -> Witness:
+def _witness(each: Digest, exited: Exited | None, *, is_alive: bool | None, last_seen_ns: int) -> Witness:
     said = {type(record): record for record in each.said if not (isinstance(record, Raised) and record.where != "main")}
     finished, raised = said.get(Finished), said.get(Raised)
     return Witness(
         pid=each.opened.pid,
         rank=each.opened.rank,
-        last_seen_ns=max([each.opened.at_ns, each.last_at_ns, *beats]),
+        last_seen_ns=last_seen_ns,
         is_alive=is_alive,
         finished=finished if isinstance(finished, Finished) else None,
         raised=raised if isinstance(raised, Raised) else None,
@@ -176,7 +182,7 @@ def _said(digests: list[Digest], kind: type[Record]) -> list[Any]:
 
 def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: int) -> RunView:
     described = _described(programs)
-    opened = programs[-1].opened
+    opened = max(programs, key=_newest).opened
     summary: dict[str, Any] = {}
     config: dict[str, Any] = {}
     by_hand: dict[str, Any] = {}
@@ -211,8 +217,15 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
 
 
 def _described(programs: list[Digest]) -> Described | None:
-    found = [each.described for each in programs if each.described is not None]
-    return max(found, key=lambda described: described.at_ns, default=None)
+    for each in sorted(programs, key=_newest, reverse=True):
+        if each.described is not None:
+            return each.described
+    return None
+
+
+def _newest(each: Digest) -> tuple[int, int]:
+    """By attempt first: the clock may have been set back between two of them."""
+    return each.opened.attempt, each.described.at_ns if each.described else each.opened.at_ns
 
 
 def _labels(described: Described | None) -> dict[str, Any]:

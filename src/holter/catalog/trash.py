@@ -1,5 +1,6 @@
 """Removes runs so that an interrupted removal leaves none half there: out of sight first, deleted then."""
 
+import contextlib
 import os
 import shutil
 import time
@@ -24,7 +25,10 @@ class Trash:
         make_private(self._path)
         hidden = os.path.join(self._path, f"{run}.{time.time_ns()}")
         os.rename(run_directory(self._data, run), hidden)
-        shutil.rmtree(hidden)
+        with contextlib.suppress(FileNotFoundError):  # somebody else empties the trash at the same time
+            shutil.rmtree(hidden)
+        with contextlib.suppress(OSError):  # something else is still in it
+            os.rmdir(self._path)
 
     def empty(self) -> None:
         """Delete what an interrupted removal left; what can't be deleted stays."""

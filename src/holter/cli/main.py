@@ -1,6 +1,7 @@
 """The door of the `holter` command. Imports only the file of the command that was asked for."""
 
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for a failure, 2 for a wrong call or an unknown run."""
     make_safe()
     try:
-        code = _run(sys.argv[1:] if argv is None else argv)
+        code = _run([_as_utf8(argument) for argument in sys.argv[1:]] if argv is None else argv)
         flush()
     except SystemExit as leaving:  # argparse after --help
         return leaving.code if isinstance(leaving.code, int) else OK
@@ -68,6 +69,11 @@ def _run(arguments: list[str]) -> int:
     parser = Parser(name, command.__doc__ or "")
     command.prepare_parser(parser)
     return command.run(parser.parse(rest))
+
+
+def _as_utf8(argument: str) -> str:
+    """Names are UTF-8, whatever the locale takes arguments for."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def _names() -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from typing import TextIO
 
 import msgspec
 
@@ -34,27 +35,26 @@ class Look(msgspec.Struct, frozen=True):
         """What ends a text that was cut."""
         return "…" if self.has_unicode else "~"
 
-    @property
-    def dot(self) -> str:
-        """What stands between two short facts of one line."""
-        return "·" if self.has_unicode else "-"
-
 
 def state_colour(state: str) -> str:
     """The colour of a run's state; none for a state that is not ours."""
     return _STATE_COLOURS.get(state, "")
 
 
-def look(environ: Mapping[str, str] = os.environ) -> Look:
+def look() -> Look:
+    """The look of the standard output."""
+    return look_at(sys.stdout, os.environ)
+
+
+def look_at(out: TextIO | None, environ: Mapping[str, str]) -> Look:
     """Colours and cut lines are for terminals only; https://no-color.org is obeyed."""
-    out = sys.stdout
     if out is None or out.closed:
         return Look()
-    has_unicode = _can_encode("".join(_MARKS.values()) + "…·", out.encoding)
+    has_unicode = _can_encode("".join(_MARKS.values()) + "…", out.encoding)
     if not out.isatty():
         return Look(has_unicode=has_unicode)
     has_colour = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return Look(width=_width(environ), has_colour=has_colour, has_unicode=has_unicode)
+    return Look(width=_width(out, environ), has_colour=has_colour, has_unicode=has_unicode)
 
 
 def make_safe() -> None:
@@ -85,11 +85,11 @@ def print_json(value: object) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def _width(environ: Mapping[str, str]) -> int:
+def _width(out: TextIO, environ: Mapping[str, str]) -> int:
     if environ.get("COLUMNS", "").isdecimal():
         return int(environ["COLUMNS"]) or NO_WIDTH
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+        return os.get_terminal_size(out.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
 

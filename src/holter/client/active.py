@@ -37,6 +37,7 @@ def remember(run: Run, *, with_hooks: bool = True) -> None:
     global _last
     _runs.append(run)
     _last = run
+    run.when_ended(forget)
     if with_hooks:
         _exceptions.install()
         _term.install()

@@ -1,6 +1,7 @@
 """`holter.init()`: from what the user asked for to a run that records."""
 
 import contextlib
+import copyreg
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -77,6 +78,10 @@ def attach(run: str, directory: str, described: bytes, attempt: int, /) -> Run:
         return current
     opening = _Opening(read_settings({"run_id": run}, os.environ), {})
     return opening.join(directory, msgspec.msgpack.decode(described, type=Described), attempt=attempt)
+
+
+# A run handed to a spawned process goes on there, in a journal of that process.
+copyreg.pickle(Run, lambda run: (attach, run.address))
 
 
 class _Opening:

@@ -50,7 +50,7 @@ class Recorder:
         self._start()
 
     def _start(self) -> None:
-        self.journal = JournalWriter(self.directory, self._prologue, self._clock, limit_bytes=self._limit_bytes)
+        self.journal = JournalWriter(self.directory, self._prologue, clock=self._clock, limit_bytes=self._limit_bytes)
         self.rows = RowEncoder(self.journal.append_held)
         self._append_packed = self.rows.append_packed
         self._lock = self.journal.lock

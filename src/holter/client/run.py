@@ -47,6 +47,7 @@ class Run:
         self._finished = False
         self._failures = 0
         self._has_raised = False
+        self._when_ended: Callable[[Run], None] = lambda run: None
         self._when_well: Callable[[], None] = lambda: None
         self._config_values: dict[str, Any] = {}
         self._summary_by_hand: dict[str, Any] = {}
@@ -167,16 +168,19 @@ class Run:
     def __repr__(self) -> str:
         return f"<holter run {self.project}/{self.name} ({self.id})>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A run handed to a spawned process goes on there, in a journal of that process."""
-        from holter.client.opening import attach
-
-        return attach, (self.id, self.dir, msgspec.msgpack.encode(self._described), self._recorder.attempt)
+    @property
+    def address(self) -> tuple[str, str, bytes, int]:
+        """What another process of this program needs to join the run."""
+        return self.id, self.dir, msgspec.msgpack.encode(self._described), self._recorder.attempt
 
     @property
     def journal(self) -> JournalWriter:
         """The journal of this process; another one in a forked child."""
         return self._recorder.journal
+
+    def when_ended(self, call: "Callable[[Run], None]") -> None:
+        """Call this when the run has ended, however it did."""
+        self._when_ended = call
 
     def when_well(self, call: Callable[[], None]) -> None:
         """Call this when the run ends without an error."""
@@ -232,9 +236,7 @@ class Run:
             return
         self._finished = True
         in_time(lambda: self._close(finished), FINISH_WITHIN_S)
-        from holter.client.active import forget
-
-        forget(self)
+        self._when_ended(self)
 
     def _close(self, finished: Finished) -> None:
         try:

@@ -107,7 +107,10 @@ def scalar_of(value: Any) -> Any:
 def _items(value: list[Any] | tuple[Any, ...], name: str, complain: Complain) -> Any:
     if len(value) > MOST_ITEMS:
         return _described(value, name, complain)
-    return [inner if type(inner) in _PLAIN or inner is None else _described(inner, name, complain) for inner in value]
+    return [
+        plain(inner, name, complain) if inner is None or type(inner) in _PLAIN else _described(inner, name, complain)
+        for inner in value
+    ]
 
 
 def _bounded(text: str, name: str, complain: Complain) -> str:

@@ -1,7 +1,6 @@
 """One file of a journal, open for writing: mapped where that is safe, written otherwise."""
 
 import contextlib
-import errno
 import mmap
 import os
 from typing import Protocol
@@ -60,11 +59,10 @@ class WrittenSegment:
 
     def put(self, at: int, data: bytes) -> None:
         """Keep `data`. Raises OSError where the disk takes only a part of it."""
-        if os.pwrite(self.fd, data, at) != len(data):
-            # The rest is written again: it either fits now or says why not (full disk, quota, file size limit).
-            written = os.pwrite(self.fd, data, at)
-            if written != len(data):
-                raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes fitted")
+        written = os.pwrite(self.fd, data, at)
+        while written < len(data):
+            # The rest either fits now or says why not (full disk, quota, file size limit).
+            written += os.pwrite(self.fd, data[written:], at + written)
 
     def close(self, end: int) -> None:
         """Give back the space behind `end` and close. Idempotent."""

@@ -41,7 +41,7 @@ class JournalWriter:
     """
 
     def __init__(
-        self, directory: str, prologue: Callable[[], Iterable[bytes]], clock: Clock, *, limit_bytes: int = -1
+        self, directory: str, prologue: Callable[[], Iterable[bytes]], *, clock: Clock, limit_bytes: int = -1
     ) -> None:
         self.id = os.urandom(16)
         self.directory = directory

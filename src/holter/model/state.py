@@ -68,12 +68,12 @@ def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Laten
     if not witnesses:
         return Outcome(state=RUNNING, because="it has only just begun")
     outcomes = [(witness, settle_process(witness, now_ns=now_ns, lateness=lateness)) for witness in witnesses]
-    # Rank 0 ends the run; the death of any rank is its death, and the first death is why the others died.
+    # Rank 0 ends the run, and the death of any rank is its death: whatever came first, for the rest follows from it.
     main = min(outcomes, key=lambda pair: pair[0].rank or 0)[1]
-    deaths = [outcome for _, outcome in outcomes if outcome.state in (CRASHED, PREEMPTED, FAILED)]
-    if not deaths:
-        return main
-    return min(deaths, key=lambda outcome: (outcome.ended_at_ns or now_ns, _WORST_FIRST.index(outcome.state)))
+    ends = [outcome for _, outcome in outcomes if outcome.state in (CRASHED, PREEMPTED, FAILED)]
+    if main.state == FINISHED:
+        ends.append(main)
+    return min(ends, key=lambda end: (end.ended_at_ns or now_ns, _WORST_FIRST.index(end.state)), default=main)
 
 
 def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:

@@ -26,11 +26,9 @@ def main() -> int:
         return 2
     _settle_in()
     link, pidfd = _inherited()
-    lead = take_lead(watch.directory)
-    if lead is None:
-        hand_over(watch, link, pidfd=pidfd)
-        return 0
-    Sidecar(link, pidfd).run(watch, lead)
+    lead = take_lead(watch.directory) or hand_over(watch, link, pidfd=pidfd)
+    if lead is not None:
+        Sidecar(link, pidfd).run(watch, lead)
     return 0
 
 

@@ -67,23 +67,21 @@ def take_lead(directory: str) -> Lead | None:
     return Lead(fd, door)
 
 
-def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> None:
-    """Give the process to the sidecar that leads; become the leader if that one is just leaving."""
-    from holter.sidecar.loop import Sidecar  # the loop imports Lead from here
-
+def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> Lead | None:
+    """Give the process to the sidecar that leads; returns the lead instead if that one is just leaving."""
     deadline = time.monotonic() + HAND_OVER_WITHIN_S
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
             try:
                 guest.connect(_address(watch.directory))
                 socket.send_fds(guest, [encode(watch)], [fd for fd in (link.fileno(), pidfd) if fd >= 0])
-                return
+                return None
             except OSError:
                 time.sleep(0.02)
         if lead := take_lead(watch.directory):
-            Sidecar(link, pidfd).run(watch, lead)
-            return
-    # The leader is stopped or stuck. Its rows are safe; what we would add is not worth a second truth.
+            return lead
+    # The leader is stopped or stuck. The rows are safe; what we would add is not worth a second truth.
+    return None
 
 
 def _address(directory: str) -> bytes:

@@ -45,7 +45,7 @@ class WatchedRun:
         self._ticks = 0
         self._beat_at_ns = 0
         limit = int(watch.limit_bytes * SHARE_OF_LIMIT) if watch.limit_bytes >= 0 else -1
-        self._journal = JournalWriter(watch.directory, self._prologue, clock, limit_bytes=limit)
+        self._journal = JournalWriter(watch.directory, self._prologue, clock=clock, limit_bytes=limit)
         self._rows = RowEncoder(self._journal.append_held)
         self._syncer = Syncer(watch.directory)
 

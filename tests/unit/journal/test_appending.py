@@ -104,7 +104,7 @@ def test_a_handler_may_log_more_than_python_can_recurse(
 ) -> None:
     recording = Recording(tmp_path)
     inside_next_segment(monkeypatch, lambda: os.kill(os.getpid(), signal.SIGUSR1))
-    on_signal(lambda: [recording.log({"inner": step}, step) for step in range(3000)] and None)
+    on_signal(lambda: log_rows(recording, 3000))
     recording.log({"outer": 1}, -1)
     assert [row.step for row in read_rows(*recording.closed())] == [-1, *range(3000)]
 
@@ -226,8 +226,7 @@ def test_a_segment_that_could_not_be_begun_leaves_no_file(tmp_path: Path, monkey
 def test_the_disk_limit_is_said_with_its_number_and_its_setting(tmp_path: Path) -> None:
     recording = Recording(tmp_path, limit_bytes=300_000)
     with pytest.raises(NotKept, match="disk limit of 300,000 bytes; HOLTER_DISK_LIMIT raises it"):
-        for step in range(100_000):
-            recording.log({"a": float(step)}, step)
+        log_rows(recording, 100_000)
     assert sum(os.path.getsize(path) for path in recording.paths()) <= 300_000
     recording.journal.close()
 
@@ -304,6 +303,11 @@ def test_a_row_from_a_finalizer_is_kept(tmp_path: Path) -> None:
         victim.clear()
         recording.journal.append_held(encode_body(200, b""))
     assert [list(row.values) for row in read_rows(*recording.closed())] == [["a"], ["gone"]]
+
+
+def log_rows(recording: Recording, count: int) -> None:
+    for step in range(count):
+        recording.log({"a": float(step)}, step)
 
 
 def interrupt() -> None:

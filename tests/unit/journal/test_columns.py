@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from holter.journal.columns import Tables, merge_rows, read_tables
 from holter.journal.frame import HEADER_SIZE
 from holter.journal.reader import scan
-from holter.journal.rows import RowEncoder
 from tests.unit.journal.recording import STARTED_NS, Recording, end_of, read_rows, scratch
 
 
@@ -40,20 +39,20 @@ def test_columns_hold_the_packed_rows_of_a_key_set() -> None:
     assert table.steps.tolist() == [1, 2, 3, 4]
     assert table.columns["loss"].tolist() == [0.5, 1.0, 1.5, 2.0]
     assert table.columns["seen"].tolist() == [10, 20, 30, 40]
-    assert (table.columns["loss"].dtype, table.columns["seen"].dtype) == (np.float64, np.int64)
-    assert table.at_ns.tolist() == [STARTED_NS + offset for offset in (4_000, 5_000, 6_000, 7_000)]
+    assert {key: column.dtype.name for key, column in table.columns.items()} == {"loss": "float64", "seen": "int64"}
+    assert table.at_ns.tolist() == [STARTED_NS + offset for offset in (3_000, 4_000, 5_000, 6_000)]
     assert [each.row.values for each in found.loose] == [{"loss": 0.0, "seen": 0}]
 
 
 def test_a_journal_over_several_segments_becomes_one_table(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
-    for step in range(30_000):
+    for step in range(40_000):
         recording.log({"loss": float(step)}, step)
     recording.journal.close()
     assert len(recording.paths()) == 3
     [table] = read_tables(recording.paths()).tables
-    assert np.array_equal(table.steps, np.arange(1, 30_000))
-    assert np.array_equal(table.columns["loss"], np.arange(1, 30_000))
+    assert np.array_equal(table.steps, np.arange(1, 40_000))
+    assert np.array_equal(table.columns["loss"], np.arange(1, 40_000))
     assert (np.diff(table.offsets) > 0).all()
 
 
@@ -71,8 +70,7 @@ def test_rows_without_a_declaration_in_their_segment_use_one_from_another(tmp_pa
     recording = Recording(tmp_path)
     for step in range(8_000):
         recording.log({"loss": float(step)}, step)
-    first, second = recording.closed()
-    # Without its declarations: the header stays, so that the bytes of the frames are all that is missing.
+    first, _ = recording.closed()
     declared = [frame for frame in scan(first).frames if frame.kind == 3]
     for frame in declared:
         first = first[: frame.at] + bytes(end_of(frame) - frame.at) + first[end_of(frame) :]
@@ -105,8 +103,8 @@ def test_each_step_is_one_row_with_its_last_time() -> None:
     found = tables_of((1, {"a": 1}), (0, {"a": 0}), (1, {"b": "x"}), (1, {"a": 2}))
     rows = list(merge_rows([found]))
     assert rows == [
-        {"_step": 0, "_timestamp": (STARTED_NS + 4_000) / 1e9, "a": 0},
-        {"_step": 1, "_timestamp": (STARTED_NS + 6_000) / 1e9, "a": 2, "b": "x"},
+        {"_step": 0, "_timestamp": (STARTED_NS + 3_000) / 1e9, "a": 0},
+        {"_step": 1, "_timestamp": (STARTED_NS + 5_000) / 1e9, "a": 2, "b": "x"},
     ]
     assert [list(row) for row in rows] == [["_step", "_timestamp", "a"], ["_step", "_timestamp", "a", "b"]]
 
@@ -166,33 +164,26 @@ rows = st.dictionaries(st.sampled_from("abc"), st.integers(0, 9) | st.floats(0, 
 journal = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4), rows), max_size=20)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(journals=st.lists(journal, min_size=1, max_size=3))
 def test_merging_is_the_same_as_applying_each_write_in_order(
     journals: list[list[tuple[int, int, dict[str, Any]]]],
 ) -> None:
-    with scratch() as folder:
-        read = []
-        expected: dict[int, dict[str, Any]] = {}
-        writes = []
-        for rank, logged in enumerate(journals):
+    tables, writes = [], []
+    for rank, logged in enumerate(journals):
+        with scratch() as folder:
             recording = Recording(folder)
-            recording.journal.id = bytes(15) + bytes([rank])
+            recording.journal.id = bytes([rank] * 16)
             recording.journal.open()
-            for place, (step, at_ns, row) in enumerate(logged):
+            for step, at_ns, row in logged:
                 recording.rows.append(row, step, at_ns)
-                writes.append((at_ns, rank, place, step))
-            recording.journal.close()
-            read.append(read_tables(recording.paths()))
-            # What was stored, not what was logged: an integer may have become a float.
-            stored = read_rows(*(Path(path).read_bytes() for path in recording.paths()))
-            writes[-len(logged) :] = (
-                [(*write, each) for write, each in zip(writes[-len(logged) :], stored, strict=True)] if logged else []
-            )
-        for at_ns, _, _, step, each in sorted(writes, key=lambda write: write[:3]):
-            expected.setdefault(step, {})
-            expected[step] |= {"_step": step, "_timestamp": at_ns / 1e9} | each.values
-        assert list(merge_rows(read)) == [expected[step] for step in sorted(expected)]
+            [data] = recording.closed()
+            tables.append(read_tables(recording.paths()))
+        writes += [(found.at_ns, rank, place, found) for place, found in enumerate(read_rows(data))]
+    expected: dict[int, dict[str, Any]] = {}
+    for at_ns, _, _, (step, _, values) in sorted(writes, key=lambda write: write[:3]):
+        expected.setdefault(step, {}).update({"_step": step, "_timestamp": at_ns / 1e9} | values)
+    assert list(merge_rows(tables)) == [expected[step] for step in sorted(expected)]
 
 
 def test_many_rows_are_merged_a_chunk_at_a_time() -> None:
@@ -203,11 +194,3 @@ def test_many_rows_are_merged_a_chunk_at_a_time() -> None:
         {"_step": 1, "_timestamp": pytest.approx(1.7e9), "a": 10_001.0},
     ]
     assert sum(1 for _ in rows) == 9_998
-
-
-def test_a_row_encoder_never_packs_what_columns_cannot_hold() -> None:
-    kept: list[bytes] = []
-    encoder = RowEncoder(kept.append)
-    for _ in range(3):
-        encoder.append({"a": True, "b": 1.0}, 0, 1)
-    assert list(encoder.declarations()) == []

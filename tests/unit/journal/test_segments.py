@@ -116,11 +116,14 @@ def test_a_record_larger_than_a_segment_gets_one_of_its_own(tmp_path: Path) -> N
     assert [len(row.values["text"]) for row in rows] == [1, 10 << 20, 1]
 
 
-def test_a_record_larger_than_any_segment_is_refused_and_counted(tmp_path: Path) -> None:
+def test_a_record_larger_than_a_journal_takes_is_refused_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LARGEST_RECORD", 1 << 20)
     recording = Recording(tmp_path)
     recording.log({"text": "a"})
-    with pytest.raises(NotKept, match="a record of 65 MiB is larger than the 64 MiB"):
-        recording.log({"text": "x" * (65 << 20)})
+    with pytest.raises(NotKept, match="a record of 3 MiB is larger than the 1 MiB"):
+        recording.log({"text": "x" * (3 << 20)})
     recording.log({"text": "b"})
     [data] = recording.closed()
     assert [row.values["text"] for row in read_rows(data)] == ["a", "b"]

@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     candidates = _candidates(catalog)
     if criteria.is_empty:
         raise UsageError(_explanation(candidates, catalog.data))
+    if not args.dry_run:
+        Trash(catalog.data).empty()  # what an earlier removal left when it was interrupted
     choice = choose(candidates, criteria, now=time.time())
     if not args.json:
         _print_choice(choice)
@@ -104,7 +106,6 @@ def _remove(chosen: list[Candidate], catalog: Catalog) -> tuple[list[Candidate],
             failures[each.view.id] = error.strerror or str(error)
         except (JournalError, NoRun) as error:
             failures[each.view.id] = str(error)
-    trash.empty()
     return removed, failures
 
 

@@ -36,18 +36,21 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print rows."""
+    try:
+        _tail(args)
+    except KeyboardInterrupt:
+        if not args.follow:
+            raise
+    return 0
+
+
+def _tail(args: argparse.Namespace) -> None:
     catalog = open_catalog()
     chosen = catalog.find(args.run)
-    loaded = catalog.load(chosen)
-    follower = RunFollower(loaded.view.directory)
+    follower = RunFollower(catalog.load(chosen).view.directory)
     _print(follower.last(args.n))
     if args.follow:
-        try:
-            ended = _follow(follower, catalog, chosen)
-        except KeyboardInterrupt:
-            return 0
-        print(headline(ended, look()))
-    return 0
+        print(headline(_follow(follower, catalog, chosen), look()))
 
 
 def _follow(follower: RunFollower, catalog: Catalog, chosen: str) -> LoadedRun:

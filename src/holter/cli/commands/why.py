@@ -22,10 +22,15 @@ from holter.model.state import FINISHED, RUNNING, signal_name
 GROUP = "explain"
 
 TRACEBACK_LINES = 8
-NO_STATUS = {
+NOBODY_THERE = {
     "what": "exit status",
     "because": "the process was gone when somebody looked, and its sidecar was not there to read it",
     "remedy": "let the sidecar outlive the program: do not end the whole job, session or container at once",
+}
+OUT_OF_SIGHT = {
+    "what": "exit status",
+    "because": "the process ran on a machine or in a container that can't be looked into from here",
+    "remedy": "run `holter why` there; what it finds is written down for all",
 }
 
 
@@ -67,7 +72,7 @@ def as_json(loaded: LoadedRun) -> dict[str, Any]:
         "advice": [],
         "contributing": [],
         "ruled_out": [],
-        "not_observable": [NO_STATUS] if _misses_status(loaded) else [],
+        "not_observable": not_observable(loaded),
     }
 
 
@@ -80,8 +85,7 @@ def as_lines(loaded: LoadedRun, seen: Look) -> list[str]:
     found = evidence(loaded)
     width = max((len(each.source) for each in found), default=0)
     lines += [f"  {moment(each.at)}  {each.source:<{width}}  {clean(each.text)}" for each in found]
-    if _misses_status(loaded):
-        lines.append(f"  not seen: the {NO_STATUS['what']}; {NO_STATUS['because']}")
+    lines += [f"  not seen: the {each['what']}; {each['because']}" for each in not_observable(loaded)]
     for raised in _raised(loaded)[-1:]:
         lines += ["", *(f"  {clean(line)}" for line in raised.traceback.rstrip().splitlines()[-TRACEBACK_LINES:])]
     return lines
@@ -97,6 +101,14 @@ def evidence(loaded: LoadedRun) -> list[Evidence]:
         for record in loaded.said(Marked)
     ]
     return sorted(found, key=lambda each: each.at)
+
+
+def not_observable(loaded: LoadedRun) -> list[dict[str, str]]:
+    """What could not be looked at, why, and how to make it so."""
+    outcome = loaded.outcome
+    if outcome.state in (RUNNING, FINISHED) or outcome.status is not None or loaded.said(Finished):
+        return []
+    return [NOBODY_THERE if outcome.is_final else OUT_OF_SIGHT]
 
 
 def _verb(state: str) -> str:
@@ -140,7 +152,7 @@ def _words(record: Record) -> str:
         case Preempting():
             return "it said that it is being preempted"
         case Finished(how="atexit"):
-            return "the interpreter left in order"
+            return "the interpreter shut down by itself"
         case Finished():
             return f"it ended the run with exit code {record.exit_code or 0}"
     return ""
@@ -157,8 +169,3 @@ def _exit(record: Exited) -> Evidence:
     if record.status is None:
         return Evidence(record.source, record.at_ns / 1e9, f"process {record.pid} is gone: {how}")
     return Evidence(record.source, record.at_ns / 1e9, f"process {record.pid}: {wait_status(record.status)}; {how}")
-
-
-def _misses_status(loaded: LoadedRun) -> bool:
-    outcome = loaded.outcome
-    return outcome.state not in (RUNNING, FINISHED) and outcome.status is None and not loaded.said(Finished)

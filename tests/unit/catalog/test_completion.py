@@ -1,0 +1,111 @@
+"""What the next command does for a run whose process and sidecar are both gone, and for whom it does nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.run_view import LoadedRun
+from holter.model.records import Exited, Finished
+from holter.probes.identity import ProcessIdentity
+from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, elsewhere, named, of_an_earlier_boot
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "r1"
+
+
+def load(directory: Path) -> LoadedRun:
+    return Catalog(str(directory.parents[1])).load(directory.name, patience_s=0.0)
+
+
+def exits(directory: Path) -> list[tuple[str, str, int | None]]:
+    return [(record.journal, record.source, record.status) for record in load(directory).said(Exited)]
+
+
+@pytest.mark.parametrize("process", [dead(), of_an_earlier_boot()], ids=["dead", "earlier boot"])
+def test_a_run_whose_witnesses_are_all_dead_is_completed_once(directory: Path, process: ProcessIdentity) -> None:
+    program = Journal(directory, process).say(named("lost")).log(range(10)).close()
+    Journal(directory, dead(), kind="sidecar").close()
+    loaded = load(directory)
+    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, True)
+    assert loaded.view.ended_at == (BEGAN_NS + 9_000_000) / 1e9
+    assert exits(directory) == [(program.id, "gone", None)]
+    assert len(list(directory.iterdir())) == 3
+
+
+def test_a_listing_completes_too(directory: Path) -> None:
+    program = Journal(directory, dead()).log(range(3)).close()
+    [view] = Catalog(str(directory.parents[1])).views()
+    assert view.state == "crashed"
+    assert exits(directory) == [(program.id, "gone", None)]
+
+
+def test_the_space_that_the_dead_had_reserved_is_given_back(directory: Path) -> None:
+    program = Journal(directory, dead()).log(range(3))  # never closed, as if it was killed
+    [segment] = directory.iterdir()
+    load(directory)
+    assert segment.stat().st_size < 1000
+    assert load(directory).view.rows == 3
+    program.close()
+
+
+def test_a_process_of_another_machine_is_not_declared_dead_by_its_pid(directory: Path) -> None:
+    Journal(directory, elsewhere()).log(range(3)).close()
+    loaded = load(directory)
+    # Its heartbeats stopped an hour ago: that is lateness, which the next row undoes.
+    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", False, False)
+    assert exits(directory) == []
+
+
+def test_a_living_process_is_left_alone(directory: Path) -> None:
+    Journal(directory, alive()).log(range(3)).close()
+    assert load(directory).view.state == "running"
+    assert exits(directory) == []
+
+
+def test_a_program_that_ended_the_run_itself_needs_no_completion(directory: Path) -> None:
+    Journal(directory, dead()).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
+    assert load(directory).view.state == "finished"
+    assert exits(directory) == []
+
+
+def test_a_status_that_a_sidecar_read_wins_over_a_later_word_that_it_is_gone(directory: Path) -> None:
+    program = Journal(directory, dead()).close()
+    read = Exited(at_ns=BEGAN_NS, journal=program.id, pid=1, source="pidfd-info", status=9)
+    gone = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=1, source="gone")
+    Journal(directory, dead(), kind="sidecar").say(read).close()
+    Journal(directory, dead(), kind="command").say(gone).close()
+    assert (load(directory).outcome.status, load(directory).outcome.source) == (9, "pidfd-info")
+
+
+def test_an_earlier_attempt_does_not_count(directory: Path) -> None:
+    Journal(directory, dead(), attempt=1).close()
+    Journal(directory, alive(), attempt=2).close()
+    assert load(directory).view.state == "running"
+    assert exits(directory) == []
+
+
+def test_the_death_of_one_rank_does_not_settle_the_run_while_another_writes(directory: Path) -> None:
+    Journal(directory, dead(), rank=1).close()
+    Journal(directory, alive(), rank=0).close()
+    loaded = load(directory)
+    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, False)
+
+
+def test_a_worker_that_still_writes_keeps_a_run_unsettled(directory: Path) -> None:
+    Journal(directory, dead()).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
+    Journal(directory, alive(), kind="worker").close()
+    loaded = load(directory)
+    assert (loaded.view.state, loaded.is_settled) == ("finished", False)
+
+
+def test_a_directory_that_cannot_be_written_has_the_same_state(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Journal(directory, dead()).close()
+    # Permissions mean nothing to root, who may run the tests.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert load(directory).view.state == "crashed"
+    assert exits(directory) == []

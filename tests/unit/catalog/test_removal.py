@@ -1,0 +1,138 @@
+"""Which runs `holter gc` takes, and that it takes them whole."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.removal import Candidate, Criteria, choose
+from holter.catalog.run_view import RunView
+from holter.catalog.trash import Trash, weigh
+from holter.model.records import Finished
+from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
+
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+
+
+def candidate(
+    run: str, *, days: float, state: str = "finished", size: int = 100, touched_s: float = 3600, is_settled: bool = True
+) -> Candidate:
+    view = RunView(
+        id=run,
+        name=run,
+        project="tests",
+        state=state,
+        cause=None,
+        started_at=NOW - days * DAY - 60,
+        ended_at=None if state == "running" else NOW - days * DAY,
+        duration_s=60.0,
+        steps=1,
+        summary={},
+        config={},
+        host="here",
+    )
+    return Candidate(view=view, bytes=size, touched_at=NOW - touched_s, is_settled=is_settled)
+
+
+RUNS = [
+    candidate("new", days=1, state="crashed"),
+    candidate("oldest", days=40),
+    candidate("old", days=35, state="failed"),
+    candidate("live", days=50, state="running", is_settled=False),
+]
+
+
+def taken(criteria: Criteria) -> list[str]:
+    return [each.view.id for each in choose(RUNS, criteria, now=NOW).removed]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "removed"),
+    [
+        (Criteria(), []),
+        (Criteria(older_than_s=30 * DAY), ["oldest", "old"]),
+        (Criteria(older_than_s=100 * DAY), []),
+        (Criteria(states=["crashed"]), ["new"]),
+        (Criteria(states=["failed", "crashed"]), ["old", "new"]),
+        (Criteria(states=["crashed"], older_than_s=30 * DAY), []),
+        (Criteria(keep_bytes=400), []),
+        (Criteria(keep_bytes=399), ["oldest"]),
+        (Criteria(keep_bytes=200), ["oldest", "old"]),
+        (Criteria(keep_bytes=0), ["oldest", "old", "new"]),
+        (Criteria(keep_bytes=399, states=["crashed"]), ["new"]),
+        (Criteria(keep_bytes=399, older_than_s=37 * DAY), ["oldest"]),
+        (Criteria(keep_bytes=200, older_than_s=37 * DAY), ["oldest", "old"]),
+    ],
+)
+def test_the_oldest_go_first_and_no_more_than_was_asked_for(criteria: Criteria, removed: list[str]) -> None:
+    assert taken(criteria) == removed
+
+
+@pytest.mark.parametrize(
+    ("protected", "because"),
+    [
+        (candidate("r", days=50, state="running", is_settled=False), "it is running"),
+        (candidate("r", days=50, state="crashed", is_settled=False), "it is not certain that it has ended"),
+        (candidate("r", days=50, touched_s=59), "it changed less than a minute ago"),
+    ],
+)
+def test_a_run_that_may_still_change_stays_and_it_is_said_why(protected: Candidate, because: str) -> None:
+    choice = choose([protected], Criteria(older_than_s=DAY), now=NOW)
+    assert (choice.removed, choice.kept) == ([], [(protected, because)])
+
+
+def test_a_running_run_counts_for_the_size_all_the_same() -> None:
+    live = candidate("live", days=1, state="running", size=1000, is_settled=False)
+    choice = choose([live, candidate("small", days=9)], Criteria(keep_bytes=500), now=NOW)
+    assert [each.view.id for each in choice.removed] == ["small"]
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> Path:
+    directory = tmp_path / "runs" / "r1"
+    Journal(directory, dead()).say(named("ended"), Finished(at_ns=BEGAN_NS, exit_code=0)).close()
+    return directory
+
+
+def test_a_removed_run_is_gone(ended: Path, tmp_path: Path) -> None:
+    Trash(str(tmp_path)).remove("r1")
+    assert not ended.exists()
+    assert Catalog(str(tmp_path)).views() == []
+
+
+def test_an_interrupted_removal_leaves_no_half_run_and_the_next_one_ends_it(
+    ended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Trash(str(tmp_path)).remove("r1")
+    assert Catalog(str(tmp_path)).views() == []
+    assert len(list((tmp_path / "runs" / ".trash").iterdir())) == 1
+    Trash(str(tmp_path)).empty()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_run_weighs_what_its_files_do_and_is_as_young_as_the_youngest(ended: Path, tmp_path: Path) -> None:
+    [view] = Catalog(str(tmp_path)).views()
+    (ended / "more").write_bytes(b"x" * 1000)
+    os.utime(ended / "more", (NOW, NOW))
+    [segment] = ended.glob("*.seg")
+    weighed = weigh(view, is_settled=True)
+    assert weighed.bytes == 1000 + segment.stat().st_size
+    assert weighed.touched_at == NOW
+
+
+def test_a_link_to_a_run_elsewhere_stays(ended: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(ended, tmp_path / "elsewhere" / "r1")
+    ended.symlink_to(tmp_path / "elsewhere" / "r1")
+    [view] = Catalog(str(tmp_path)).views()
+    choice = choose([weigh(view, is_settled=True)], Criteria(keep_bytes=0), now=view.started_at + 1e6)
+    assert [because for _, because in choice.kept] == ["its directory is a link to another place"]

@@ -1,0 +1,124 @@
+"""Records one small run in the format of this holter: `python tests/zoo/formats/record.py`.
+
+Run it once for each new version of the format, and commit the folder: it must stay readable for ever. The story is
+always the same, so that `test_formats.py` can tell it by heart; a new kind of record is added to it with its version.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from holter.journal import writer
+from holter.journal.frame import VERSION, encode_body, encode_record
+from holter.journal.rows import RowEncoder
+from holter.journal.writer import JournalWriter
+from holter.model import records as r
+from holter.model.clock import Clock
+
+HERE = Path(__file__).parent
+
+
+class StoryClock(Clock):
+    """A second for each look."""
+
+    def __init__(self) -> None:
+        self.offset_ns = 1_700_000_000_000_000_000
+
+    def now_ns(self) -> int:
+        self.offset_ns += 1_000_000_000
+        return self.offset_ns
+
+
+class Story:
+    """One journal, written by the real writer with a clock and an id of its own."""
+
+    def __init__(self, directory: Path, number: int, kind: str) -> None:
+        self._kind = kind
+        self._clock = StoryClock()
+        self.journal = JournalWriter(str(directory), self._prologue, clock=self._clock)
+        self.journal.id = bytes([number] * 16)
+        self._rows = RowEncoder(self.journal.append_held)
+
+    def log(self, row: dict[str, object], step: int) -> None:
+        self._rows.append(row, step, self._clock.now_ns())
+
+    def _prologue(self) -> Iterator[bytes]:
+        yield encode_record(
+            r.Opened(
+                at_ns=1,
+                run="zoo",
+                writer=self._kind,
+                host="node-1",
+                boot_id="5e0a",
+                pid=4711,
+                process_started=99,
+                holter="0.1.0",
+                attempt=2,
+                rank=0,
+                pid_namespace="4026531836",
+            )
+        )
+        if self._rows.rows:
+            at_ns, step = self._rows.last_row or (None, None)
+            last = self._rows.last_values()
+            yield encode_record(r.Totals(at_ns=1, rows=self._rows.rows, last=last, last_step=step, last_at_ns=at_ns))
+        yield from self._rows.declarations()
+
+
+def record_client(directory: Path) -> None:
+    """Packed, loose and promoted rows over two segments, and what a program says about itself."""
+    story = Story(directory, 0xC1, "client")
+    say = story.journal.record
+    say(r.Described(at_ns=10, project="zoo", name="quiet-otter", started_ns=5, tags=("a", "b"), heartbeat_s=2.5))
+    say(r.Configured(at_ns=11, config={"lr": 0.1, "layers": [64, 32], "data": {"name": "mnist"}}))
+    for step in range(30):
+        story.log({"loss": 1 / (step + 1), "seen": step * 64}, step)
+    story.log({"loss": float("nan"), "seen": -(1 << 63)}, 30)
+    story.log({"loss": float("-inf"), "seen": 0.5}, 31)
+    story.log({"phase": "validation", "is_best": True, "none": None, "list": [1, 2.5, "x"]}, 31)
+    say(r.Flushed(at_ns=12, step=31))
+    say(r.Summarised(at_ns=13, summary={"best": 0.25}))
+    say(r.Alerted(at_ns=14, title="loss is high", text="look at it", level="WARN"))
+    say(r.Noted(at_ns=15, text="one value could not be stored"))
+    # A record of a kind that no holter knows, as a newer one may write it.
+    story.journal.append(encode_body(250, b"\x80"))
+    say(r.Preempting(at_ns=16))
+    say(r.Signalled(at_ns=17, signal=15))
+    say(r.Raised(at_ns=18, type="ValueError", message="bad", traceback="Traceback: …", thread="worker", where="thread"))
+    story.log({"loss": 0.125, "seen": 2048}, 3)
+    say(r.Lost(at_ns=19, records=7, since_ns=18, because="No space left on device"))
+    say(r.Finished(at_ns=20, exit_code=3, how="context"))
+    story.journal.close()
+
+
+def record_sidecar(directory: Path) -> None:
+    """Samples, a heartbeat and how the process ended."""
+    story = Story(directory, 0x5C, "sidecar")
+    story.journal.record(r.Facts(at_ns=30, facts={"cpus": 8, "git": {"commit": "abc"}}))
+    for tick in range(3):
+        story.log({"system/cpu": 0.5 * tick, "system/rss_bytes": 1 << 30}, tick)
+    story.journal.record(r.Beat(at_ns=31, monotonic_ns=77, pids=(4711,)))
+    story.journal.record(r.Exited(at_ns=32, journal="c1" * 16, pid=4711, source="pidfd", status=0x8B))
+    story.journal.close()
+
+
+def record_command(directory: Path) -> None:
+    """A person's word."""
+    story = Story(directory, 0xCD, "command")
+    story.journal.record(r.Marked(at_ns=40, state="failed", reason="wrong data", by="ann"))
+    story.journal.close()
+
+
+def main() -> int:
+    directory = HERE / f"v{VERSION}"
+    if directory.exists():
+        print(f"{directory} is there already: a recorded format is never recorded again", file=sys.stderr)
+        return 1
+    writer.FIRST_SIZE = 2048  # so that a short story fills more than one segment
+    for record in (record_client, record_sidecar, record_command):
+        record(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Every released format stays readable: recorded files, and what they say written out."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.journal.columns import merge_rows, read_tables
+from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.digest import Digest, digest
+from holter.journal.frame import VERSION
+from holter.journal.reader import scan
+from holter.journal.rundir import list_segments
+from holter.model.records import (
+    KINDS,
+    Alerted,
+    Beat,
+    Described,
+    Exited,
+    Facts,
+    Finished,
+    Flushed,
+    Lost,
+    Marked,
+    Noted,
+    Opened,
+    Preempting,
+    Raised,
+    Record,
+    Signalled,
+)
+
+FORMATS = Path(__file__).parent / "formats"
+CLIENT, SIDECAR, COMMAND = "c1" * 16, "5c" * 16, "cd" * 16
+
+every_format = pytest.mark.parametrize("version", [path.name for path in sorted(FORMATS.glob("v*"))])
+
+
+def decoded(version: str, journal: str) -> list[Record | LoggedRow]:
+    everything: list[Record | LoggedRow] = []
+    for path in list_segments(str(FORMATS / version))[journal]:
+        data = Path(path).read_bytes()
+        everything += Decoder().decode_all(data, scan(data).frames)
+    return everything
+
+
+def digested(version: str, journal: str) -> Digest:
+    found = digest(journal, list_segments(str(FORMATS / version))[journal])
+    assert found is not None
+    return found
+
+
+def merged(version: str, journal: str) -> list[dict[str, Any]]:
+    return list(merge_rows([read_tables(list_segments(str(FORMATS / version))[journal])]))
+
+
+def test_the_format_of_this_holter_is_recorded() -> None:
+    assert (FORMATS / f"v{VERSION}").is_dir(), "record it: python tests/zoo/formats/record.py"
+
+
+@every_format
+def test_a_recorded_run_has_three_journals(version: str) -> None:
+    found = {journal: len(paths) for journal, paths in list_segments(str(FORMATS / version)).items()}
+    assert found == {CLIENT: 2, SIDECAR: 1, COMMAND: 1}
+
+
+@every_format
+@pytest.mark.parametrize(
+    ("journal", "writer"), [(CLIENT, "client"), (SIDECAR, "sidecar"), (COMMAND, "command")], ids=lambda name: name[:7]
+)
+def test_each_journal_says_who_wrote_it(version: str, journal: str, writer: str) -> None:
+    assert digested(version, journal).opened == Opened(
+        at_ns=1,
+        run="zoo",
+        writer=writer,
+        host="node-1",
+        boot_id="5e0a",
+        pid=4711,
+        process_started=99,
+        holter="0.1.0",
+        attempt=2,
+        rank=0,
+        pid_namespace="4026531836",
+    )
+
+
+@every_format
+def test_the_rows_of_a_recorded_run(version: str) -> None:
+    rows = merged(version, CLIENT)
+    assert [row["_step"] for row in rows] == list(range(32))
+    assert rows[0] == {"_step": 0, "_timestamp": 1_700_000_002.0, "loss": 1.0, "seen": 0}
+    assert rows[2] == {"_step": 2, "_timestamp": 1_700_000_004.0, "loss": 0.3333333333333333, "seen": 128}
+    assert rows[29] == {"_step": 29, "_timestamp": 1_700_000_031.0, "loss": 0.03333333333333333, "seen": 1856}
+    assert [type(row["seen"]) for row in rows] == [int, int, int, float, *[int] * 27, float]
+
+
+@every_format
+def test_a_row_that_was_written_again_has_its_last_values(version: str) -> None:
+    assert merged(version, CLIENT)[3] == {"_step": 3, "_timestamp": 1_700_000_036.0, "loss": 0.125, "seen": 2048.0}
+
+
+@every_format
+def test_rows_with_odd_values(version: str) -> None:
+    *_, packed, last = merged(version, CLIENT)
+    assert math.isnan(packed.pop("loss"))
+    assert packed == {"_step": 30, "_timestamp": 1_700_000_032.0, "seen": -9223372036854775808}
+    assert last == {
+        "_step": 31,
+        "_timestamp": 1_700_000_034.0,
+        "loss": -math.inf,
+        "seen": 0.5,
+        "phase": "validation",
+        "is_best": True,
+        "none": None,
+        "list": [1, 2.5, "x"],
+    }
+
+
+@every_format
+def test_the_samples_of_a_recorded_run(version: str) -> None:
+    assert merged(version, SIDECAR) == [
+        {"_step": 0, "_timestamp": 1_700_000_002.0, "system/cpu": 0.0, "system/rss_bytes": 1073741824},
+        {"_step": 1, "_timestamp": 1_700_000_003.0, "system/cpu": 0.5, "system/rss_bytes": 1073741824},
+        {"_step": 2, "_timestamp": 1_700_000_004.0, "system/cpu": 1.0, "system/rss_bytes": 1073741824},
+    ]
+
+
+@every_format
+def test_the_last_segment_sums_up_a_recorded_run(version: str) -> None:
+    found = digested(version, CLIENT)
+    assert found.described == Described(
+        at_ns=10, project="zoo", name="quiet-otter", started_ns=5, tags=("a", "b"), heartbeat_s=2.5
+    )
+    assert found.config == {"lr": 0.1, "layers": [64, 32], "data": {"name": "mnist"}}
+    assert found.summary == {"best": 0.25}
+    assert (found.rows, found.last_step, found.last_at_ns) == (34, 3, 1_700_000_036_000_000_000)
+    assert found.last == {
+        "loss": 0.125,
+        "seen": 2048.0,
+        "phase": "validation",
+        "is_best": True,
+        "none": None,
+        "list": [1, 2.5, "x"],
+    }
+    assert (found.skipped, found.unknown, found.trouble) == ([], 1, "")
+
+
+@every_format
+def test_what_the_program_said_in_a_recorded_run(version: str) -> None:
+    assert digested(version, CLIENT).said == [
+        Alerted(at_ns=14, title="loss is high", text="look at it", level="WARN"),
+        Noted(at_ns=15, text="one value could not be stored"),
+        Preempting(at_ns=16),
+        Signalled(at_ns=17, signal=15),
+        Raised(at_ns=18, type="ValueError", message="bad", traceback="Traceback: …", thread="worker", where="thread"),
+        Lost(at_ns=19, records=7, since_ns=18, because="No space left on device"),
+        Finished(at_ns=20, exit_code=3, how="context"),
+    ]
+    assert Flushed(at_ns=12, step=31) in decoded(version, CLIENT)
+
+
+@every_format
+def test_what_others_said_in_a_recorded_run(version: str) -> None:
+    sidecar = digested(version, SIDECAR)
+    assert sidecar.beat == Beat(at_ns=31, monotonic_ns=77, pids=(4711,))
+    assert sidecar.said == [
+        Facts(at_ns=30, facts={"cpus": 8, "git": {"commit": "abc"}}),
+        Exited(at_ns=32, journal=CLIENT, pid=4711, source="pidfd", status=139),
+    ]
+    assert digested(version, COMMAND).said == [Marked(at_ns=40, state="failed", reason="wrong data", by="ann")]
+
+
+def test_every_kind_of_record_is_in_the_newest_recording() -> None:
+    told = {type(each) for journal in (CLIENT, SIDECAR, COMMAND) for each in decoded(f"v{VERSION}", journal)}
+    assert told == {*KINDS.values(), LoggedRow}
