@@ -94,7 +94,8 @@ class Target:
     def bury(self) -> int:
         """Reap it and take what it still had in the pipe; returns how many rows were acknowledged."""
         self._process.wait()
-        while self._take():
+        # A child that was just being started may hold the pipe for a moment longer.
+        while select.select([self._fd], [], [], LEAVE_WITHIN_S)[0] and self._take():
             pass
         self._reports.close()
         # A report is one write of 8 bytes, which a pipe takes whole or not at all.
@@ -109,6 +110,15 @@ class Target:
 
 
 def strike(aim: Aim, scratch: Path) -> Struck:
+    """One kill; where it can't be judged, the reason stands in place of the state, and the other kills go on."""
+    try:
+        return start_and_kill(aim, scratch)
+    except (OSError, AssertionError) as error:
+        reason = f"not judged: {error!r}"
+        return Struck(aim=aim, acknowledged=0, found=0, lost=0, invented=0, state=reason, sidecar_left=False)
+
+
+def start_and_kill(aim: Aim, scratch: Path) -> Struck:
     """Start a program, let it log, kill it, ask for its state at once, look at what is left."""
     data = Path(tempfile.mkdtemp(prefix="kill-", dir=scratch))
     target = Target(data, pause_s=random.choice((0.0, 0.0001, 0.001)))

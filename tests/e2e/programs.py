@@ -72,22 +72,20 @@ def _segment(data: bytes) -> list[Record | LoggedRow]:
 
 def sidecars(directory: str) -> list[int]:
     """The pids of living sidecars that were started for a run directory (or for any below it)."""
-    pids = []
+    parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 command = (entry / "cmdline").read_bytes()
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
             except OSError:
                 continue
-            if (
-                b"holter.sidecar" in command
-                and directory.encode() in command
-                and b"/bin/sh" not in command
-                and state != "Z"
-            ):
-                pids.append(int(entry.name))
-    return sorted(pids)
+            if b"holter.sidecar" in command and directory.encode() in command and state != "Z":
+                parents[int(entry.name)] = (int(parent), command)
+    # A process that is about to become another one still has the command line of its parent.
+    return sorted(
+        pid for pid, (parent, command) in parents.items() if parent not in parents and b"/bin/sh" not in command
+    )
 
 
 def wait_until(claim: Callable[[], object], within_s: float = 10.0) -> None:

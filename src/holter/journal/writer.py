@@ -9,21 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from holter.errors import NotKept
+from holter.journal.allowance import SMALLEST_SIZE, allow
 from holter.journal.frame import OVERHEAD, RESIDUE, TAIL, Header, encode_header, encode_record, sealed
 from holter.journal.rundir import make_private, segment_path, used_bytes
 from holter.journal.segment import Segment, begin_segment
 from holter.model.clock import Clock
 from holter.model.records import LASTING, LATEST, Lost, Record
 
-FIRST_SIZE = 256 << 10
-LARGEST_SIZE = 8 << 20
-SMALLEST_SIZE = 16 << 10
 LARGEST_RECORD = 64 << 20
 _crc32 = zlib.crc32  # a global is found faster than an attribute
 
 RETRY_NS = 1_000_000_000
 MOST_LASTING = 256
-RESERVE = 256 << 10
 
 
 class JournalWriter:
@@ -251,33 +248,28 @@ class JournalWriter:
 
     def _create(self, number: int, start: bytes, *, needed: int) -> Segment:
         make_private(self.directory)
-        wanted = min(FIRST_SIZE << (2 * (number - 1)), LARGEST_SIZE) if number < 5 else LARGEST_SIZE
-        # A long beginning must not leave room for a few records only: it is repeated in each segment.
-        wanted = max(wanted, 4 * len(start))
-        left = self._left_bytes()
-        reserve = min(RESERVE, self.limit_bytes // 4)
-        is_short = left - reserve < max(needed, SMALLEST_SIZE)
-        if not is_short:
-            left -= reserve
-        elif self._is_sentence:
-            wanted = SMALLEST_SIZE
-        if left < max(needed, SMALLEST_SIZE) or (is_short and not self._is_sentence):
-            raise NotKept(f"the run reached its disk limit of {self.limit_bytes:,} bytes; HOLTER_DISK_LIMIT raises it")
+        allowance = allow(
+            number,
+            needed,
+            # A long beginning must not leave room for a few records only: it is repeated in each segment.
+            wish=4 * len(start),
+            left_bytes=self._left_bytes(),
+            limit_bytes=self.limit_bytes,
+            for_record=self._is_sentence,
+        )
         try:
-            segment = begin_segment(self._path(number), max(needed, min(wanted, left)), start=start)
+            segment = begin_segment(self._path(number), allowance.size, start=start)
         except OSError:
             # A nearly full disk or quota may still take a small one.
             segment = begin_segment(self._path(number), max(needed, SMALLEST_SIZE), start=start)
-        self._is_reserve = is_short
+        self._is_reserve = allowance.is_reserve
         return segment
 
     def _path(self, number: int) -> str:
         return segment_path(self.directory, self.id.hex(), number=number)
 
-    def _left_bytes(self) -> int:
-        if self.limit_bytes < 0:
-            return LARGEST_RECORD * 2
-        return self.limit_bytes - used_bytes(self.directory)
+    def _left_bytes(self) -> int | None:
+        return self.limit_bytes - used_bytes(self.directory) if self.limit_bytes >= 0 else None
 
     def _count_lost(self, error: OSError | NotKept) -> NotKept:
         if not self.lost:

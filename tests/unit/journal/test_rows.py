@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.journal import rows, writer
+from holter.journal import allowance, rows
 from holter.journal.reader import scan
 from holter.model.records import FIRST_PACKED, LOOSE_ROW, Declared
 from tests.unit.journal.recording import Recording, read, read_rows, scratch
@@ -132,7 +132,7 @@ def test_last_values_that_are_seldom_set_are_not_forgotten() -> None:
 
 
 def test_a_wide_row_does_not_make_every_segment_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "LARGEST_SIZE", 256 << 10)
+    monkeypatch.setattr(allowance, "LARGEST_SIZE", 256 << 10)
     recording = Recording(tmp_path)
     recording.log({f"key{key}": "x" * 64 for key in range(10_000)})
     for step in range(3_000):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holter.journal import writer
+from holter.journal import allowance
 from holter.journal.frame import VERSION, encode_body, encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
@@ -114,7 +114,7 @@ def main() -> int:
     if directory.exists():
         print(f"{directory} is there already: a recorded format is never recorded again", file=sys.stderr)
         return 1
-    writer.FIRST_SIZE = 2048  # so that a short story fills more than one segment
+    allowance.FIRST_SIZE = 2048  # so that a short story fills more than one segment
     for record in (record_client, record_sidecar, record_command):
         record(directory)
     return 0
