@@ -699,3 +699,10 @@ def test_import_time_stays_out_of_the_way() -> None:
     began = time.monotonic()
     assert run("import holter").returncode == 0
     assert time.monotonic() - began < 10
+
+
+def test_a_resumed_run_goes_on_behind_its_highest_step_also_when_that_was_not_the_last() -> None:
+    run("import holter\nrun = holter.init(id='r')\nfor step in (0, 500, 3): run.log({'a': step}, step=step)")
+    resumed = run("import holter\nrun = holter.init(id='r', resume='must')\nprint(run.step)\nrun.log({'a': 1})")
+    assert resumed.stdout.strip() == "501"
+    assert (only_run().view.steps, only_run().view.last_step) == (502, 501)

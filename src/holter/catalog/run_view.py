@@ -190,7 +190,8 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
         summary |= each.last
         config |= each.config or {}
         by_hand |= each.summary
-    steps = [each.last_step for each in programs if each.last_step is not None]
+    steps = [each.highest_step for each in programs if each.highest_step is not None]
+    newest = max(programs, key=lambda each: each.last_at_ns)
     started_ns = described.started_ns if described else programs[0].opened.at_ns
     end_ns = outcome.ended_at_ns or now_ns
     return RunView(
@@ -207,7 +208,7 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
         config=config,
         host=opened.host,
         rows=sum(each.rows for each in programs),
-        last_step=max(steps, default=None),
+        last_step=newest.last_step,
         last_row_at=max((each.last_at_ns for each in programs if each.rows), default=0) / 1e9 or None,
         is_stale=outcome.is_stale,
         attempt=opened.attempt,

@@ -85,5 +85,5 @@ def _add(past: Past, found: Digest, process: ProcessIdentity) -> None:
     past.described = past.described or found.described
     past.config |= found.config or {}
     past.last |= found.last
-    if found.last_step is not None:
-        past.next_step = max(past.next_step, found.last_step + 1)
+    if found.highest_step is not None:
+        past.next_step = max(past.next_step, found.highest_step + 1)

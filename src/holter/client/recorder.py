@@ -40,6 +40,7 @@ class Recorder:
         self.directory = directory
         self.attempt = attempt
         self.next_step = 0
+        self._highest_step: int | None = None
         self._opened = opened
         self._complain = complain
         self._clock = clock
@@ -64,15 +65,16 @@ class Recorder:
         at_ns = _clock_ns(CLOCK_ID) + self._offset_ns
         with self._lock:
             if step is None:
-                step = self.next_step
+                step = self._highest_step = self.next_step
                 if commit is not False:
                     self.next_step = step + 1
             else:
                 if type(step) is not int:
                     step = as_step(step)
                 following = step + 1 if commit else step
-                if following > self.next_step:
+                if following >= self.next_step:
                     self.next_step = following
+                    self._highest_step = step
             try:
                 is_kept = self._append_packed(data, step, at_ns)
             except NotKept:
@@ -126,6 +128,7 @@ class Recorder:
         """Continue where an earlier attempt stopped."""
         self.rows.start_from(last)
         self.next_step = next_step
+        self._highest_step = next_step - 1 if next_step else None
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's journal alone; a journal of our own begins with the next record."""
@@ -137,7 +140,12 @@ class Recorder:
         if self.rows.rows or last:
             at_ns, step = self.rows.last_row or (None, None)
             totals = Totals(
-                at_ns=self._clock.now_ns(), rows=self.rows.rows, last=last, last_step=step, last_at_ns=at_ns
+                at_ns=self._clock.now_ns(),
+                rows=self.rows.rows,
+                last=last,
+                last_step=step,
+                last_at_ns=at_ns,
+                highest_step=self._highest_step,
             )
             yield encode_record(totals)
         yield from self.rows.declarations()

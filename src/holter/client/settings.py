@@ -38,15 +38,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "online"
     """online; offline: everything but the network; disabled: nothing at all."""
     resume: str = ""
-    """allow, auto: go on if the id exists; must: fail if it does not; never: fail if it does."""
+    """allow: go on if the id exists; must: it has to; never: it must not; auto: the last run that did not end well."""
     disk_limit: int = -1
     """The most bytes the run's directory may take, such as 500MB or 2GiB."""
     silent: bool = False
     """Print nothing at all in the terminal."""
     quiet: bool = False
     """Print only warnings and verdicts in the terminal."""
-    strict: bool = False
-    """Raise holter's own failures instead of reporting them; for tests."""
 
 
 ENVIRONMENT: dict[str, str] = {
@@ -64,7 +62,6 @@ ENVIRONMENT: dict[str, str] = {
     "disk_limit": "HOLTER_DISK_LIMIT",
     "silent": "HOLTER_SILENT",
     "quiet": "HOLTER_QUIET",
-    "strict": "HOLTER_STRICT",
 }
 # WANDB_DIR means another thing (the directory that gets a `wandb/` folder), so it is not read.
 _WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
@@ -117,7 +114,7 @@ def _checked(name: str, value: Any) -> Any:
             return _tags(value)
         case "disk_limit":
             return parse_bytes(value)
-        case "silent" | "quiet" | "strict":
+        case "silent" | "quiet":
             return value if isinstance(value, bool) else str(value).lower() not in ("", "0", "false", "no", "off")
         case "resume":
             return _resume(value)

@@ -1,11 +1,13 @@
 """Reads what one journal says about its run without reading all of its rows."""
 
+import struct
 from typing import Any
 
 import msgspec
 
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.frame import HEAD, ROW
 from holter.journal.reader import Frame, Skipped, scan
 from holter.model.records import (
     FIRST_PACKED,
@@ -20,6 +22,8 @@ from holter.model.records import (
     Totals,
 )
 
+_STEP = struct.Struct("<q")
+
 
 class Digest(msgspec.Struct):
     """One journal in short. `said` holds its lasting records in order."""
@@ -32,6 +36,7 @@ class Digest(msgspec.Struct):
     last: dict[str, Any] = {}
     rows: int = 0
     last_step: int | None = None
+    highest_step: int | None = None
     last_at_ns: int = 0
     beat: Beat | None = None
     said: list[Record] = []
@@ -100,6 +105,10 @@ def _is_control(frame: Frame) -> bool:
     return frame.kind < FIRST_PACKED and frame.kind != LOOSE_ROW
 
 
+def _is_packed(frame: Frame) -> bool:
+    return frame.kind >= FIRST_PACKED and frame.stop - frame.at >= ROW.size
+
+
 def _add(result: Digest, record: Record | LoggedRow) -> None:
     match record:
         case Described():
@@ -111,6 +120,7 @@ def _add(result: Digest, record: Record | LoggedRow) -> None:
         case Totals():
             result.rows, result.last = record.rows, dict(record.last)
             result.last_step, result.last_at_ns = record.last_step, record.last_at_ns or 0
+            result.highest_step = record.highest_step
         case Beat():
             result.beat = record
         case _ if isinstance(record, LASTING):
@@ -123,9 +133,14 @@ def _add_rows(result: Digest, data: bytes, frames: list[Frame], decoder: Decoder
     newest = {frame.kind: frame for frame in rows if frame.kind != LOOSE_ROW}
     wanted = [frame for frame in rows if frame.kind == LOOSE_ROW]
     result.rows += len(rows)
+    steps = [_STEP.unpack_from(data, frame.at + HEAD.size)[0] for frame in rows if _is_packed(frame)]
     for frame in sorted([*newest.values(), *wanted], key=lambda frame: frame.at):
         row = decoder.decode(data, frame)
         if isinstance(row, LoggedRow):
             result.last.update(row.values)
             result.last_at_ns = row.at_ns
             result.last_step = row.step
+            steps.append(row.step)
+    if result.highest_step is not None:
+        steps.append(result.highest_step)
+    result.highest_step = max(steps, default=None)

@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.client.values import MOST_ITEMS, plain, plain_row, plain_tree
+
+VALUES = st.recursive(
+    st.none() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4),
+    max_leaves=8,
+)
 
 
 class Complaints(list[str]):
@@ -113,11 +119,8 @@ def test_text_that_has_no_utf8_form_is_mended() -> None:
     assert plain("a\udc80b", "x", Complaints()) == "a?b"
 
 
-@given(
-    st.dictionaries(
-        st.text() | st.integers(), st.recursive(st.none() | st.floats() | st.integers() | st.text(), st.lists)
-    )
-)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.dictionaries(st.text(max_size=8) | st.integers(), VALUES, max_size=5))
 def test_anything_can_be_encoded_afterwards(data: dict[Any, Any]) -> None:
     import msgspec
 
