@@ -7,6 +7,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import TracebackType
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.run_view import LoadedRun
@@ -16,9 +17,20 @@ from holter.journal.rundir import list_segments
 from holter.model.records import Record
 
 
-def start(source: str, **environment: str) -> subprocess.Popen[str]:
+class Program(subprocess.Popen[str]):
+    """A running program; a test that fails does not leave it behind."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, error, trace)
+
+
+def start(source: str, **environment: str) -> Program:
     """Start a program; it inherits the test's HOLTER_DIR."""
-    return subprocess.Popen(
+    return Program(
         [sys.executable, "-c", textwrap.dedent(source)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

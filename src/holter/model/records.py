@@ -76,6 +76,7 @@ class Totals(Record, frozen=True, kw_only=True):
     last: dict[str, Any]
     last_step: int | None = None
     last_at_ns: int | None = None
+    highest_step: int | None = None
 
 
 class Alerted(Record, frozen=True, kw_only=True):
