@@ -98,10 +98,10 @@ def copy_at_rest(disk: Path, copy: Path, mount: Path) -> tuple[int, int]:
     """
     counter = Path(f"/sys/dev/block/{os.major(mount.stat().st_dev)}:{os.minor(mount.stat().st_dev)}/stat")
     for attempt in range(1, MOST_COPIES + 1):
-        before = _writes(counter)
+        done, under_way = _writes(counter)
         began_ns = time.monotonic_ns()
         _copy_data(disk, copy)
-        if before == _writes(counter):
+        if not under_way and (done, 0) == _writes(counter):
             return began_ns, attempt
         time.sleep(0.003)
     raise TimeoutError(f"the disk did not stand still for one of {MOST_COPIES} copies")

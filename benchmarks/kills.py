@@ -53,8 +53,8 @@ class Struck(msgspec.Struct, frozen=True, kw_only=True):
     invented: int
     state: str
     """Empty where the program died inside `init()`, before there was a run."""
-    sidecar_left: bool
-    """The sidecar ended by itself."""
+    sidecar_left: bool | None
+    """The sidecar ended by itself; None where nobody looked."""
 
 
 class Target:
@@ -62,7 +62,11 @@ class Target:
 
     def __init__(self, data: Path, pause_s: float) -> None:
         command = [sys.executable, "-m", "benchmarks.kill_target", str(pause_s)]
-        self._process = subprocess.Popen(command, cwd=data, env=environment(data), stdout=subprocess.PIPE, bufsize=0)
+        self._complaints = data / "stderr"
+        with open(self._complaints, "wb") as stderr:
+            self._process = subprocess.Popen(
+                command, cwd=data, env=environment(data), stdout=subprocess.PIPE, stderr=stderr, bufsize=0
+            )
         assert self._process.stdout is not None
         self._reports: IO[bytes] = self._process.stdout
         self._fd = self._reports.fileno()
@@ -92,8 +96,13 @@ class Target:
             blow()
 
     def bury(self) -> int:
-        """Reap it and take what it still had in the pipe; returns how many rows were acknowledged."""
-        self._process.wait()
+        """Reap it and take what it still had in the pipe; returns how many rows were acknowledged.
+
+        Raises ChildProcessError where something else than the kill had ended it.
+        """
+        if (code := self._process.wait()) != -signal.SIGKILL:
+            last = self._complaints.read_text().strip().rpartition("\n")[2]
+            raise ChildProcessError(f"the program ended by itself with exit code {code}: {last}")
         # A child that was just being started may hold the pipe for a moment longer.
         while select.select([self._fd], [], [], LEAVE_WITHIN_S)[0] and self._take():
             pass
@@ -115,7 +124,7 @@ def strike(aim: Aim, scratch: Path) -> Struck:
         return start_and_kill(aim, scratch)
     except (OSError, AssertionError) as error:
         reason = f"not judged: {error!r}"
-        return Struck(aim=aim, acknowledged=0, found=0, lost=0, invented=0, state=reason, sidecar_left=False)
+        return Struck(aim=aim, acknowledged=0, found=0, lost=0, invented=0, state=reason, sidecar_left=None)
 
 
 def start_and_kill(aim: Aim, scratch: Path) -> Struck:

@@ -26,7 +26,7 @@ def describe_machine(scratch: Path, peers: dict[str, str]) -> Machine:
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)),
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        kernel=f"{platform.system()} {platform.release()}",
+        kernel=f"{platform.system()} {platform.release().partition('-')[0]}",
         file_system=file_system(str(scratch)),
         python=platform.python_version(),
         packages=packages | peers,

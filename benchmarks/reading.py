@@ -51,4 +51,5 @@ def read_state(data: Path, run: str) -> str:
     try:
         return str(json.loads(holter(data, "why", run, "--json"))["state"])
     except subprocess.CalledProcessError as error:
-        return f"`holter why` failed: {error.stderr.strip()[-300:]}"
+        said: list[str] = error.stderr.splitlines() or ["nothing"]
+        return f"`holter why` failed and said: {said[-1]}"

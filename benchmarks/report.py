@@ -94,7 +94,7 @@ def _docs_part(result: Result) -> str:
         tables.insert(
             0, Table("", ["also measured", ""], [[each.name, show(each.measured, each.unit)] for each in others])
         )
-    parts = [f"## {title}", method.strip()]
+    parts = [f"## {title.rstrip('.')}", method.strip()]
     for table in tables:
         parts += [f"{table.title}:"] if table.title else []
         parts.append(markdown_table(table.head, table.rows))

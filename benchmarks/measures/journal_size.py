@@ -70,10 +70,14 @@ def measure(plan: Plan) -> Measured:
     cpu_s = median([each.cpu_s for each in readings])
     figures = [
         Figure(name="bytes a row of 10 scalars", measured=used / rows, unit="bytes", at_most=AT_MOST_BYTES),
-        Figure(name="the same in blocks of the disk", measured=allocated / rows, unit="bytes"),
+        Figure(name="bytes a row in blocks of the disk", measured=allocated / rows, unit="bytes"),
         Figure(name="reading a million rows into numpy, CPU time", measured=cpu_s, unit="s", at_most=AT_MOST_READ_S),
-        Figure(name="the same, wall time", measured=median([each.wall_s for each in readings]), unit="s"),
-        Figure(name="logging them, with the loop around it, a row", measured=1e6 * logging_s / rows, unit="µs"),
+        Figure(
+            name="reading a million rows into numpy, wall time",
+            measured=median([each.wall_s for each in readings]),
+            unit="s",
+        ),
+        Figure(name="logging a row, with the loop around it", measured=1e6 * logging_s / rows, unit="µs"),
     ]
     return Measured(figures=figures, raw={"readings": [msgspec.structs.asdict(each) for each in readings]})
 

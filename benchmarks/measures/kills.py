@@ -40,7 +40,7 @@ def _not_crashed(struck: list[Struck]) -> list[Struck]:
 
 def _notes(struck: list[Struck]) -> list[str]:
     unborn = sum(not each.state for each in struck)
-    stayed = sum(not each.sidecar_left for each in struck)
+    stayed = sum(each.sidecar_left is False for each in struck)
     notes = (
         [f"{unborn} of the kills fell inside `init()`, before there was a run that could have a state."]
         if unborn

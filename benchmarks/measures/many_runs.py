@@ -52,7 +52,7 @@ def measure(plan: Plan) -> Measured:
         Figure(name="holter ls of 10,000 runs, warm", measured=median(for_people), unit="s", at_most=AT_MOST_S),
         Figure(name="holter ls -n 50, as on a terminal, warm", measured=median(for_terminals), unit="s"),
         Figure(name="holter ls --json, warm", measured=median(for_machines), unit="s"),
-        Figure(name="the first time, nothing known of them", measured=first_s, unit="s"),
+        Figure(name="holter ls --json, the first time, nothing known of them", measured=first_s, unit="s"),
     ]
     return Measured(figures=figures, raw={"ls": for_people, "ls -n 50": for_terminals, "ls --json": for_machines})
 

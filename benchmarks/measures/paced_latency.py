@@ -1,8 +1,9 @@
 """`log()` of 10 scalars at 1,000 calls a second, while the sidecar syncs.
 
 A call that sleeps in between finds cold caches, and after each sync of the sidecar its page is write-protected: both
-are in here. 5,000 calls in a fresh process; holter and the limit take turns, the limit without any sync. The same
-again while another process writes 4 MiB at a time to the same disk and syncs each.
+are in here. 2,000 calls in a fresh process; holter and the limit take turns, the limit without any sync. Then 5,000
+calls while another process writes 4 MiB at a time to the same disk and syncs each; there the journal also goes on to
+its next segment.
 """
 
 import subprocess
@@ -19,8 +20,9 @@ from benchmarks.trials import ROOT, in_turn, run_trial
 
 AT_MOST_LIMITS = 3.0
 RATE = 1000.0
+# The disturbance ends by itself, also when nobody ends it.
+BUSY_S = 120.0
 
-# Ends by itself, also when nobody ends it.
 DISTURBANCE = """
 import os, sys, time
 path, seconds = sys.argv[1], float(sys.argv[2])
@@ -34,16 +36,10 @@ while time.monotonic() < deadline:
 
 
 def measure(plan: Plan) -> Measured:
-    quiet: dict[str, list[Latency]] = {"limit": [], "holter": []}
-    busy: dict[str, list[Latency]] = {"limit": [], "holter": []}
-    calls = plan.pick(5000, 300)
-    arguments = {"calls": calls, "bound_s": 2 * calls / RATE, "rate": RATE}
-    for tracker in in_turn(list(quiet), plan.pick(4, 1)):
-        latency, _ = run_trial(plan, "latency", tracker, Latency, arguments=arguments)
-        quiet[tracker].append(latency)
-        with busy_disk(plan, seconds=3 * calls / RATE):
-            latency, _ = run_trial(plan, "latency", tracker, Latency, arguments=arguments)
-        busy[tracker].append(latency)
+    # Short and often: what else runs on the machine matters more here than anywhere, and a pair must share it.
+    quiet = take_turns(plan, repetitions=plan.pick(10, 1), calls=plan.pick(2000, 300))
+    with busy_disk(plan):
+        busy = take_turns(plan, repetitions=plan.pick(4, 1), calls=plan.pick(5000, 300))
     ratio = median_ratio(*([each.p50 for each in quiet[tracker]] for tracker in ("holter", "limit")))
     figures = [
         Figure(name="paced log() p50", measured=median([each.p50 for each in quiet["holter"]]), unit="µs"),
@@ -68,10 +64,19 @@ def _tail(name: str, latencies: list[Latency]) -> list[Figure]:
     ]
 
 
+def take_turns(plan: Plan, *, repetitions: int, calls: int) -> dict[str, list[Latency]]:
+    found: dict[str, list[Latency]] = {"limit": [], "holter": []}
+    arguments = {"calls": calls, "bound_s": 2 * calls / RATE, "rate": RATE}
+    for tracker in in_turn(list(found), repetitions):
+        latency, _ = run_trial(plan, "latency", tracker, Latency, arguments=arguments)
+        found[tracker].append(latency)
+    return found
+
+
 @contextmanager
-def busy_disk(plan: Plan, seconds: float) -> Iterator[None]:
+def busy_disk(plan: Plan) -> Iterator[None]:
     path = plan.scratch / "disturbance"
-    command = [sys.executable, "-c", DISTURBANCE, str(path), str(seconds)]
+    command = [sys.executable, "-c", DISTURBANCE, str(path), str(BUSY_S)]
     with subprocess.Popen(command, cwd=ROOT) as process:
         try:
             yield

@@ -3,6 +3,7 @@
 HolterError
 ├── UsageError        the caller can fix it: a wrong argument, setting or name
 │   ├── NoRun         a call needs a run, and none is active or none has that name
+│   ├── NotRunnable   there is no such command, or it can't be run
 │   └── RunFinished   the run has ended already
 ├── JournalError      the file can't be read as a journal
 │   └── NewerJournal  a newer holter wrote it: upgrade to read it
@@ -20,6 +21,14 @@ class UsageError(HolterError, ValueError):
 
 class NoRun(UsageError):
     """There is no such run."""
+
+
+class NotRunnable(UsageError):
+    """A command can't be started; `exit_code` is what a shell would leave with."""
+
+    def __init__(self, text: str, exit_code: int) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
 
 
 class RunFinished(UsageError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.client import settings
+from holter.recording import settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -37,7 +37,7 @@ class Definition(NamedTuple):
 
     @property
     def is_door(self) -> bool:
-        return self.file.startswith("client/") and self.name.split(".")[0] in {"init", "alert", "Run"}
+        return self.file.startswith("client/") and self.name.split(".")[0] in {"init", "alert", "save", "Run"}
 
 
 def definitions(file: str, node: ast.AST, prefix: str = "") -> Iterator[Definition]:

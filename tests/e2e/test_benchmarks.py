@@ -75,7 +75,7 @@ def test_the_docs_hold_the_figures_between_their_marks(tmp_path: Path) -> None:
     assert "| import | ≤ 2.5 × | 2 × | met |" in text
     assert "| first log | ≤ 60 ms | 70 ms | missed |" in text
     assert "| finish | 0.5 ms |" in text
-    assert "## Starting.\n\nHow it is measured." in text
+    assert "## Starting\n\nHow it is measured." in text
     assert "kills" not in text
     written = page.read_text()
     write_docs(page, load(tmp_path / "results"), ["kills", "start"])

@@ -194,7 +194,7 @@ def test_tail_shows_the_last_rows(zoo: Path) -> None:
 
 
 def test_tail_follows_a_run_to_its_end(tmp_path: Path, training: Training) -> None:
-    command = [*HOLTER, "tail", "-f"]
+    command = [*HOLTER, "tail", "--rows", "-f"]
     env = {**os.environ, "HOLTER_DIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as tail:
         assert tail.stdout is not None
@@ -212,7 +212,7 @@ def test_tail_follows_a_run_to_its_end(tmp_path: Path, training: Training) -> No
 def test_ctrl_c_ends_tail_well(tmp_path: Path, training: Training) -> None:
     env = {**os.environ, "HOLTER_DIR": str(tmp_path)}
     with subprocess.Popen(
-        [*HOLTER, "tail", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+        [*HOLTER, "tail", "--rows", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     ) as tail:
         assert tail.stdout is not None
         tail.stdout.readline()

@@ -16,11 +16,14 @@ from holter.model.records import (
     KINDS,
     Alerted,
     Beat,
+    ChildExited,
+    Console,
     Described,
     Exited,
     Facts,
     Finished,
     Flushed,
+    Launched,
     Lost,
     Marked,
     Noted,
@@ -28,6 +31,7 @@ from holter.model.records import (
     Preempting,
     Raised,
     Record,
+    Saved,
     Signalled,
 )
 
@@ -167,8 +171,14 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
     assert sidecar.said == [
         Facts(at_ns=30, facts={"cpus": 8, "git": {"commit": "abc"}}),
         Exited(at_ns=32, journal=CLIENT, pid=4711, source="pidfd", status=139),
+        ChildExited(at_ns=33, pid=4712, source="pidfd-info", status=9, command="worker"),
     ]
-    assert digested(version, COMMAND).said == [Marked(at_ns=40, state="failed", reason="wrong data", by="ann")]
+    assert Saved(at_ns=34, pattern="*.pt", base="/data", policy="end", files=2) in decoded(version, SIDECAR)
+    assert digested(version, COMMAND).said == [
+        Marked(at_ns=40, state="failed", reason="wrong data", by="ann"),
+        Launched(at_ns=41, pid=4713, process_started=98, command=("python", "train.py")),
+        Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"),
+    ]
 
 
 def test_every_kind_of_record_is_in_the_newest_recording() -> None:

@@ -3,7 +3,7 @@
 import os
 import time
 
-from holter.catalog.completion import complete
+from holter.catalog.completion import complete, complete_files
 from holter.catalog.ended_runs import EndedRuns
 from holter.catalog.run_view import LoadedRun, RunView, awaited_processes, load_run
 from holter.errors import JournalError, NoRun
@@ -54,6 +54,8 @@ class Catalog:
             raise NoRun(f"run {run} has no readable journal in {directory}")
         if complete(loaded):
             loaded = self._load(directory) or loaded
+        elif loaded.is_settled:
+            complete_files(loaded)
         return loaded
 
     def find(self, wanted: str | None) -> str:

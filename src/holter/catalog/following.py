@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from holter.catalog.run_view import PROGRAM
+from holter.catalog.run_view import MAIN, PROGRAM
 from holter.catalog.space import writer_of
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
@@ -51,7 +51,7 @@ class RunFollower:
     def has_dead_process(self) -> bool:
         """Whether a process is gone whose end may be the run's."""
         found = [each.opened for each in self._journals.values()]
-        return any(each and each.writer == "client" and is_alive(writer_of(each)) is False for each in found)
+        return any(each and each.writer in MAIN and is_alive(writer_of(each)) is False for each in found)
 
 
 class JournalFollower:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.run_view import LoadedRun
-from holter.client.settings import read_settings
 from holter.model.state import read_lateness
+from holter.recording.settings import read_settings
 
 # Another setting that is wrong must not keep anybody from looking at runs.
 _WHERE = ("HOLTER_DIR", "XDG_DATA_HOME")

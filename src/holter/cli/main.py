@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
 OK, FAILED, MISUSED = 0, 1, 2
-GROUPS = {"look": "Look at runs", "explain": "Find out what happened", "keep": "Keep and remove"}
+GROUPS = {"record": "Record", "look": "Look at runs", "explain": "Find out what happened", "keep": "Keep and remove"}
 """What the overview calls the groups that a command may name."""
 
 

@@ -85,14 +85,29 @@ def _last_row(view: RunView) -> str:
 def _host(facts: Mapping[str, Any], host: str) -> dict[str, Any]:
     limit, memory = facts.get("cgroup_memory_limit_bytes"), facts.get("memory_total_bytes")
     gpus = (facts.get("gpus") or {}).get("devices") or []
+    cpus, shared = facts.get("cgroup_cpu_limit"), facts.get("shared_memory_bytes")
     named = {
         "name": host,
         "system": ", ".join(filter(None, (facts.get("os"), facts.get("kernel"), facts.get("container")))),
-        "CPUs": facts.get("cpu_count"),
-        "memory": (size(memory) if memory else "") + (f", limited to {size(limit)}" if limit else ""),
+        "CPUs": f"{facts.get('cpu_count') or ''}" + (f", limited to {cpus:g}" if cpus else ""),
+        "memory": (size(memory) if memory else "")
+        + (f", limited to {size(limit)}" if limit and not (memory and limit > memory) else ""),
+        "/dev/shm": size(shared) if shared is not None else "",
         "GPUs": ", ".join(f"{gpu.get('name')} ({size(gpu.get('memory_total_bytes') or 0)})" for gpu in gpus),
+        "driver": _driver(facts.get("gpus") or {}),
+        "job": ", ".join(_job(name, job) for name, job in (facts.get("schedulers") or {}).items()),
     }
     return {name: what for name, what in named.items() if what}
+
+
+def _driver(gpus: Mapping[str, Any]) -> str:
+    cuda = f", CUDA {gpus['cuda']}" if gpus.get("cuda") else ""
+    return f"{gpus.get('driver') or ''}{cuda}"
+
+
+def _job(launcher: str, job: Mapping[str, Any]) -> str:
+    name = job.get("job_id") or job.get("pod") or job.get("run_id") or job.get("rank") or ""
+    return f"{launcher} {name}".rstrip()
 
 
 def _program(facts: Mapping[str, Any]) -> dict[str, Any]:

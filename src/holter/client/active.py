@@ -5,51 +5,57 @@ import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from holter.client.capture.exceptions import ExceptionHooks
-from holter.client.capture.signals import TermHook
+from holter.client.capture.printing import Copy, PrintedStreams
+from holter.client.capture.program import ProgramHooks
 from holter.client.run import Run
 from holter.client.sidecar_link import SidecarLink
 from holter.errors import NoRun
-from holter.model.clock import Clock
-from holter.model.records import Raised
 
 _runs: list[Run] = []
 _last: Run | None = None
 _link: SidecarLink | None = None
+_hooks = ProgramHooks(_runs)
+_printed = PrintedStreams()
+_copies: dict[Run, Copy] = {}
 
 
-def _keep_raised(raised: Raised) -> None:
-    for run in _runs:
-        run.raised(raised)
-
-
-def _keep_signal(number: int) -> None:
-    for run in _runs:
-        run.signalled(number)
-
-
-_exceptions = ExceptionHooks(_keep_raised, Clock())
-_term = TermHook(_keep_signal)
-
-
-def remember(run: Run, *, with_hooks: bool = True) -> None:
-    """Make a run the active one and watch the program for it."""
+def remember(run: Run) -> None:
+    """Make a run the active one."""
     global _last
     _runs.append(run)
     _last = run
     run.when_ended(forget)
-    if with_hooks:
-        _exceptions.install()
-        _term.install()
+
+
+def watch_program(rank: int | None) -> None:
+    """Have the active runs know what happens in the program."""
+    _hooks.install(f"faults-{rank}.log" if rank else "faults.log")
+
+
+def copy_printed(run: Run, copy: Copy, *, fds: list[int]) -> None:
+    """Have a run know what the program prints, until it ends."""
+    _copies[run] = copy
+    _printed.copy(copy, fds)
+
+
+def look_again() -> None:
+    """Watch also what the program has imported since; cheap, for once a second."""
+    _hooks.look_again()
+
+
+def join_parent(join: Callable[..., object]) -> None:
+    """In a process that multiprocessing spawned for a program with a run: have it join that run before its work."""
+    _hooks.children.join_parent(join)
 
 
 def forget(run: Run) -> None:
     """The run has ended; with the last one go our hooks."""
     if run in _runs:
         _runs.remove(run)
+    if run in _copies:
+        _printed.stop(_copies.pop(run))
     if not _runs:
-        _exceptions.restore()
-        _term.restore()
+        _hooks.restore()
 
 
 def current() -> Run | None:
@@ -141,17 +147,24 @@ def alert(title: str, text: str = "", level: str = "INFO", wait_duration: float 
     the_run("alert()").alert(title, text, level, wait_duration)
 
 
+def save(glob_str: Any = None, base_path: Any = None, policy: str = "live") -> list[str]:
+    """Keep copies of files with the active run; see `Run.save`."""
+    return the_run("save()").save(glob_str, base_path, policy)
+
+
 def mark_preempting() -> None:
     """Say that a scheduler is about to take the active run's place."""
     the_run("mark_preempting()").mark_preempting()
 
 
 def _leave() -> None:
+    _printed.is_leaving = True
     for run in reversed(_runs.copy()):
         run.leave()
 
 
 def _after_fork() -> None:
+    _printed.after_fork()
     for run in _runs:
         run.after_fork()
     if _link is not None:
@@ -160,4 +173,4 @@ def _after_fork() -> None:
 
 # At import, so that what the program registers later runs earlier: its own atexit functions may still log.
 atexit.register(_leave)
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_hooks.look_again, after_in_child=_after_fork)

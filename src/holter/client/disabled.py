@@ -5,12 +5,12 @@ from typing import Any
 
 from holter.client.recorder import Recorder
 from holter.client.run import Run
-from holter.client.settings import Settings
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_tree
-from holter.client.voice import Voice
 from holter.model.clock import Clock
 from holter.model.records import Described, Finished, Record
+from holter.recording.settings import Settings
+from holter.recording.voice import Voice
 
 
 def disabled_run(settings: Settings, config: dict[str, Any]) -> Run:

@@ -3,25 +3,30 @@
 import contextlib
 import copyreg
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from holter.client import active
+from holter.client.capture.printing import Copy, Printing, choose_printing
 from holter.client.disabled import disabled_run
-from holter.client.identity import Identity, identify_run, new_name, new_run_id
-from holter.client.past import Bookmark, Past, recall
 from holter.client.recorder import Recorder
 from holter.client.run import Run
-from holter.client.settings import Settings, read_settings
 from holter.client.sidecar_link import SidecarLink
-from holter.client.voice import Voice
-from holter.errors import UsageError
-from holter.journal.rundir import make_private, private_temporary, run_directory
+from holter.errors import NotKept, UsageError
+from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
-from holter.model.records import Described, Opened
+from holter.model.records import Console, Described, Opened
 from holter.probes.identity import ProcessIdentity, identify
+from holter.recording.identity import Identity, identify_run, new_name, new_run_id
+from holter.recording.launched import Launched, read_launched
+from holter.recording.past import Bookmark, Past, recall
+from holter.recording.place import console_limit, disk_limit, make_place
+from holter.recording.settings import Settings, read_settings
+from holter.recording.spawning import linger_s
+from holter.recording.voice import Voice
 from holter.version import __version__
 from holter.wire.way_back import Watch
 
@@ -31,7 +36,6 @@ _IGNORED = frozenset(
     " save_code sync_tensorboard tensorboard".split()
 )
 _REINIT = (None, True, False, "default", "return_previous", "finish_previous", "create_new")
-_SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBID")
 _used: set[str] = set()
 
 
@@ -67,7 +71,7 @@ def init(
         return previous
     if chosen.mode == "disabled":
         run = disabled_run(chosen, values)
-        active.remember(run, with_hooks=False)
+        active.remember(run)
         return run
     return _Opening(chosen, values).open()
 
@@ -82,6 +86,7 @@ def attach(run: str, directory: str, described: bytes, attempt: int, /) -> Run:
 
 # A run handed to a spawned process goes on there, in a journal of that process.
 copyreg.pickle(Run, lambda run: (attach, run.address))
+active.join_parent(attach)
 
 
 class _Opening:
@@ -93,21 +98,25 @@ class _Opening:
         self.clock = Clock()
         self.process = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
         self.bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
-        self.identity = self._identify()
+        launched = read_launched(os.environ)
+        is_theirs = launched is not None and settings.run_id == launched.run and launched.run not in _used
+        self.launched = launched if is_theirs else None
+        self.identity = self._identify(launched)
         silent = settings.silent or bool(self.identity.rank)
-        self.voice = Voice(silent=silent, quiet=settings.quiet)
+        self.voice = Voice(silent=silent, quiet=settings.quiet or self.launched is not None)
         self.past = Past()
 
     def open(self) -> Run:
         directory = run_directory(self.settings.dir, self.identity.run)
-        self.past = recall(directory, self.process)
+        self.past = recall(directory, self.process, launcher=self.launched.journal if self.launched else "")
         self._settle_resume(directory)
-        directory = self._directory()
+        directory = make_place(self.settings.dir, self.identity.run, complain=self.voice.warn)
         run = self._start(directory, self._describe(), self._attempt())
         if self.past.config or self.config:
             run.config.update({**self.past.config, **self.config})
         self._watch(run)
         active.remember(run)
+        active.watch_program(self.identity.rank)
         _used.add(run.id)
         self._set_bookmark(run)
         self.voice.tell(f"recording {run.project}/{run.name}; `holter show {run.id}`")
@@ -116,21 +125,25 @@ class _Opening:
     def join(self, directory: str, described: Described, *, attempt: int) -> Run:
         """A second process of a run: it neither describes the run nor ends it."""
         run = self._start(directory, described, attempt, is_owner=False)
+        self._choose_printing(run)
         active.remember(run)
+        active.watch_program(self.identity.rank)
         return run
 
-    def _identify(self) -> Identity:
+    def _identify(self, launched: Launched | None) -> Identity:
         parent = identify(os.getppid())
         agent = f"{parent.boot_id}/{parent.pid}/{parent.started}" if parent else f"{os.getppid()}"
         chosen = self.settings.run_id or (self.bookmark.read() if self.bookmark else "")
         found = identify_run(chosen, os.environ, agent=agent)
-        # A second run of the same process, as in a sweep, is not the job's one run any more.
-        return Identity(new_run_id()) if found.is_shared and found.run in _used and not self.settings.run_id else found
+        # A second run of the same process, as in a sweep, is not the one run of the job or launcher any more.
+        is_given = launched is not None and launched.run == found.run
+        is_shared = is_given or (found.is_shared and not self.settings.run_id)
+        return Identity(new_run_id()) if is_shared and found.run in _used else found
 
     def _settle_resume(self, directory: str) -> None:
-        if self.settings.resume == "never" and self.past.attempts:
+        if self.settings.resume == "never" and self.past.has_history:
             raise UsageError(f"run {self.identity.run} exists in {directory}: choose another id or resume='allow'")
-        if self.settings.resume == "must" and not self.past.attempts:
+        if self.settings.resume == "must" and not self.past.has_history:
             raise UsageError(
                 f"there is no run {self.identity.run} in {directory} to resume: check the id and HOLTER_DIR"
             )
@@ -140,20 +153,6 @@ class _Opening:
             return self.identity.attempt
         return self.past.attempts + (0 if self.past.is_alive else 1)
 
-    def _directory(self) -> str:
-        wanted = run_directory(self.settings.dir, self.identity.run)
-        try:
-            make_private(wanted)
-            if os.access(wanted, os.W_OK | os.X_OK):
-                return wanted
-            because = "it is not writable"
-        except OSError as error:
-            because = error.strerror or str(error)
-        fallback = run_directory(private_temporary(), self.identity.run)
-        make_private(fallback)
-        self.voice.warn("directory", f"can't record in {wanted} ({because}): this run goes to {fallback}")
-        return fallback
-
     def _set_bookmark(self, run: Run) -> None:
         if self.bookmark is not None:
             with contextlib.suppress(OSError):  # then the next program begins anew
@@ -162,11 +161,15 @@ class _Opening:
 
     def _describe(self) -> Described:
         now_ns = self.clock.now_ns()
-        past = self.past.described
+        chosen, past = self.settings, self.past.described
+        if past is not None and self.past.described_by == "launcher":
+            # Both read the same settings; what is in ours beyond that are the program's own arguments.
+            names = ("project", "name", "entity", "notes", "group", "job_type", "tags")
+            own = {name: getattr(chosen, name) for name in names if getattr(chosen, name) != getattr(Settings(), name)}
+            return msgspec.structs.replace(past, at_ns=now_ns, **own)
         if past is not None:
-            named = {"name": self.settings.name} if self.settings.name else {}
+            named = {"name": chosen.name} if chosen.name else {}
             return msgspec.structs.replace(past, at_ns=now_ns, resumed=True, **named)
-        chosen = self.settings
         return Described(
             at_ns=now_ns,
             started_ns=now_ns,
@@ -194,13 +197,16 @@ class _Opening:
                 holter=__version__,
                 attempt=attempt,
                 rank=self.identity.rank,
+                launcher=self.launched.journal if self.launched else "",
             )
 
-        limit = self.settings.disk_limit if self.settings.disk_limit >= 0 else _tenth_of_free(directory)
+        self.voice.keep_in(directory)
+        limit = disk_limit(self.settings, directory)
         recorder = Recorder(
             directory, opened, complain=self.voice.warn, clock=self.clock, limit_bytes=limit, attempt=attempt
         )
         recorder.start_from(self.past.last, self.past.next_step)
+        recorder.each_second = active.look_again
         link = active.link(lambda: SidecarLink(self.voice))
         run = Run(self.identity.run, recorder, described, link=link, voice=self.voice, clock=self.clock)
         if is_owner:
@@ -209,8 +215,20 @@ class _Opening:
             run.disown()
         return run
 
+    def _choose_printing(self, run: Run) -> Printing:
+        """How the console is kept; what we copy ourselves is copied from now on."""
+        limit = console_limit(self.settings, run.journal.limit_bytes)
+        printing = choose_printing(run.id, self.launched, limit_bytes=limit)
+        if run.is_owned:
+            with contextlib.suppress(NotKept):  # said with the first row
+                run.journal.record(Console(at_ns=self.clock.now_ns(), **printing.kept))
+        if printing.copied:
+            active.copy_printed(run, Copy(run.dir, limit_bytes=limit, clock=self.clock), fds=printing.copied)
+        return printing
+
     def _watch(self, run: Run) -> None:
         journal = run.journal
+        printing = self._choose_printing(run)
         message = Watch(
             run=run.id,
             directory=run.dir,
@@ -220,7 +238,11 @@ class _Opening:
             attempt=self._attempt(),
             rank=self.identity.rank,
             limit_bytes=journal.limit_bytes,
-            linger_s=5.0 if any(name in os.environ for name in _SCHEDULERS) else 60.0,
+            linger_s=linger_s(),
+            console_bytes=console_limit(self.settings, journal.limit_bytes),
+            followed=tuple(printing.followed),
+            cwd=_as_message(_working_directory()),
+            main_file=_as_message(_main_file()),
         )
         try:
             active.link(lambda: SidecarLink(self.voice)).watch(message)
@@ -262,15 +284,26 @@ def _previous(reinit: Any) -> Run | None:
     return current
 
 
-def _in_notebook() -> bool:
-    import sys
+def _working_directory() -> str:
+    with contextlib.suppress(OSError):  # somebody deleted it
+        return os.getcwd()
+    return ""
 
+
+def _main_file() -> str:
+    names = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
+    return str(names.get("__vsc_ipynb_file__") or names.get("__file__") or "")
+
+
+def _as_message(path: str) -> str:
+    """Empty where the path is no text, and so none for a message."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return ""
+    return path
+
+
+def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython, "get_ipython", lambda: None)() is not None
-
-
-def _tenth_of_free(directory: str) -> int:
-    with contextlib.suppress(OSError):
-        space = os.statvfs(directory)
-        return int(space.f_bavail * space.f_frsize // 10)
-    return -1

@@ -40,6 +40,8 @@ class Recorder:
         self.directory = directory
         self.attempt = attempt
         self.next_step = 0
+        self.each_second: Callable[[], None] = lambda: None
+        """Called about once a second while the program logs; must be cheap."""
         self._highest_step: int | None = None
         self._opened = opened
         self._complain = complain
@@ -134,6 +136,11 @@ class Recorder:
         """In a forked child: leave the parent's journal alone; a journal of our own begins with the next record."""
         self._start()
 
+    def rest(self) -> None:
+        """Close the journal; the next record begins another."""
+        self.journal.close()
+        self._start()
+
     def _prologue(self) -> Iterator[bytes]:
         yield encode_record(self._opened())
         last = self.rows.last_values()
@@ -153,6 +160,7 @@ class Recorder:
     def _look_after(self, at_ns: int) -> None:
         """Once a second: is our file still there, and does the disk take records again?"""
         self._look_after_ns = at_ns + LOOK_AFTER_NS
+        self.each_second()
         if not self.journal.look_after():
             self._trouble = True
             self._complain(

@@ -8,17 +8,27 @@ from typing import Any
 import msgspec
 
 from holter.client.boundary import harmless, is_strict
-from holter.client.capture.exceptions import describe, exit_code_of
+from holter.client.capture.description import describe, exit_code_of, exit_text_of
 from holter.client.deadline import in_time
 from holter.client.mappings import Config, Summary
 from holter.client.recorder import Recorder
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
-from holter.client.voice import Voice
 from holter.errors import NotKept, RunFinished
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Alerted, Configured, Described, Finished, Preempting, Raised, Signalled, Summarised
+from holter.model.records import (
+    Alerted,
+    ChildExited,
+    Configured,
+    Described,
+    Finished,
+    Preempting,
+    Raised,
+    Signalled,
+    Summarised,
+)
+from holter.recording.voice import Voice
 
 FINISH_WITHIN_S = 2.0
 
@@ -95,6 +105,23 @@ class Run:
             Alerted(at_ns=self._clock.now_ns(), title=str(title)[:500], text=str(text)[:5000], level=level)
         )
 
+    def save(self, glob_str: Any = None, base_path: Any = None, policy: str = "live") -> list[str]:
+        """Keep copies of files in the run's directory, under `files`; returns where they are or will be.
+
+        Args:
+            glob_str: a path or pattern; `**` stands for any number of folders.
+            base_path: copies keep their place below it; left out, the working directory, or for an absolute pattern
+                the directory above the file's own.
+            policy: `now` as they are, `live` again whenever they change, `end` as they are when the run ends.
+        """
+        try:
+            if self._finished:
+                raise RunFinished(f"save() after finish() of run {self.id}: nothing is kept")
+            return self._save(glob_str, base_path, policy)
+        except Exception as error:  # noqa: BLE001  the boundary
+            self.report("save", error)
+            return []
+
     @harmless
     def mark_preempting(self) -> None:
         """Say that a scheduler is about to take the place: an end that follows is `preempted`, not `crashed`."""
@@ -163,7 +190,8 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if error is not None and not isinstance(error, SystemExit):
             self.raised(describe(error, self._clock.now_ns()))
-        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code_of(error), how="context"))
+        code, text = exit_code_of(error), exit_text_of(error)
+        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=code, how="context", exit_text=text))
 
     def __repr__(self) -> str:
         return f"<holter run {self.project}/{self.name} ({self.id})>"
@@ -203,6 +231,8 @@ class Run:
     @harmless
     def raised(self, raised: Raised) -> None:
         """Keep an exception that nobody caught."""
+        if raised.where == "main" and not self.is_owned:
+            raised = msgspec.structs.replace(raised, where="child")
         self._has_raised = self._has_raised or raised.where == "main"
         if not self._finished:
             self._recorder.record(raised)
@@ -212,6 +242,18 @@ class Run:
         """Keep that a signal arrived for which the program has a handler."""
         if not self._finished:
             self._recorder.record(Signalled(at_ns=self._clock.now_ns(), signal=number))
+
+    @harmless
+    def child_exited(self, exited: ChildExited) -> None:
+        """Keep how a child process ended."""
+        if not self._finished:
+            self._recorder.record(exited)
+
+    @harmless
+    def rest(self) -> None:
+        """In a child that is about to end without a word: give back what its journal has reserved."""
+        if not self.is_owned and not self._finished:
+            self._recorder.rest()
 
     def leave(self) -> None:
         """End the run because the interpreter exits; with which code, only the exit status tells."""
@@ -230,6 +272,16 @@ class Run:
             self._voice.warn("not-kept", f"can't record: {error}; training goes on, recording resumes when it can")
         elif self._voice.warn(f"{doing}:{type(error).__name__}", str(error) or type(error).__name__):
             self._recorder.note(f"{doing}: {error}")
+
+    def _save(self, glob_str: Any, base_path: Any, policy: str) -> list[str]:
+        from holter.client.saving import save_files, understand  # only those who save pay for it
+
+        if not self.dir:  # disabled
+            return []
+        kept = save_files(understand(glob_str, base_path, policy=policy), self._recorder, at_ns=self._clock.now_ns())
+        if not self._link.look(self.dir) and kept.later and self.is_owned:
+            self._voice.warn("save:sidecar", "there is no sidecar to copy files of more than 1 MiB: they are not kept")
+        return kept.files
 
     def _end(self, finished: Finished) -> None:
         if self._finished:

@@ -87,21 +87,22 @@ def _digest_segment(journal: str, data: bytes) -> Digest | None:
     scanned = scan(data)
     decoder = Decoder()
     result: Digest | None = None
-    for record in decoder.decode_all(data, [frame for frame in scanned.frames if _is_control(frame)]):
+    for record in decoder.decode_all(data, [frame for frame in scanned.frames if is_control(frame)]):
         if isinstance(record, Opened):
             result = result or Digest(journal, record)
         elif result is not None:
-            _add(result, record)
+            add_record(result, record)
     if result is None and scanned.frames:
         raise JournalError("the record that says who wrote the segment is damaged")
     if result is not None:
-        _add_rows(result, data, scanned.frames, decoder)
+        add_rows(result, data, scanned.frames, decoder=decoder)
         result.skipped = scanned.skipped
         result.unknown = decoder.unknown
     return result
 
 
-def _is_control(frame: Frame) -> bool:
+def is_control(frame: Frame) -> bool:
+    """Whether it holds a record, and not a row."""
     return frame.kind < FIRST_PACKED and frame.kind != LOOSE_ROW
 
 
@@ -109,7 +110,8 @@ def _is_packed(frame: Frame) -> bool:
     return frame.kind >= FIRST_PACKED and frame.stop - frame.at >= ROW.size
 
 
-def _add(result: Digest, record: Record | LoggedRow) -> None:
+def add_record(result: Digest, record: Record | LoggedRow) -> None:
+    """Take in what a journal says next."""
     match record:
         case Described():
             result.described = record
@@ -127,9 +129,9 @@ def _add(result: Digest, record: Record | LoggedRow) -> None:
             result.said.append(record)
 
 
-def _add_rows(result: Digest, data: bytes, frames: list[Frame], decoder: Decoder) -> None:
+def add_rows(result: Digest, data: bytes, frames: list[Frame], /, *, decoder: Decoder) -> None:
     """Count the rows; decode only the last of each key set, in order, so that the last write wins."""
-    rows = [frame for frame in frames if not _is_control(frame)]
+    rows = [frame for frame in frames if not is_control(frame)]
     newest = {frame.kind: frame for frame in rows if frame.kind != LOOSE_ROW}
     wanted = [frame for frame in rows if frame.kind == LOOSE_ROW]
     result.rows += len(rows)

@@ -31,6 +31,8 @@ class Opened(Record, frozen=True, kw_only=True):
     attempt: int = 1
     rank: int | None = None
     pid_namespace: str = ""
+    launcher: str = ""
+    """The journal of the `holter run` under which this process belongs to its run."""
 
 
 class Declared(Record, frozen=True, kw_only=True):
@@ -97,6 +99,38 @@ class Preempting(Record, frozen=True, kw_only=True):
     """The program was told that it is about to be preempted."""
 
 
+class Cause(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """An exception behind another: its `cause`, its `context`, or a `member` of a group."""
+
+    type: str
+    message: str
+    how: str = "cause"
+
+
+class HeldArray(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """An array or tensor in a local variable, without its values; what nobody could read is empty or None."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...] = ()
+    """-1 for a length that is not known yet, as in a graph."""
+    dtype: str = ""
+    device: str = ""
+    size_bytes: int | None = None
+    count: int | None = None
+    """How many arrays a list, tuple or dict holds; its `size_bytes` is their sum."""
+
+
+class OwnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A frame of the user's own code: nothing installed, nothing of the standard library."""
+
+    file: str
+    line: int
+    function: str
+    arrays: tuple[HeldArray, ...] = ()
+    """The largest first."""
+
+
 class Raised(Record, frozen=True, kw_only=True):
     """An exception that nobody caught."""
 
@@ -105,7 +139,14 @@ class Raised(Record, frozen=True, kw_only=True):
     traceback: str
     thread: str = "MainThread"
     where: str = "main"
-    """`main` ends the program; `thread` and `unraisable` do not."""
+    """`main` ends the program and `child` a child process; `thread`, `unraisable` and `asyncio` end nothing. `pool` was
+    caught by the worker of a pool or a data loader and handed to its parent, who may have caught it too."""
+    causes: tuple[Cause, ...] = ()
+    """What led to it, the nearest first."""
+    frames: tuple[OwnFrame, ...] = ()
+    """The innermost last."""
+    times: int = 1
+    """How many like it there were in this process by then; of many only some are written down."""
 
 
 class Signalled(Record, frozen=True, kw_only=True):
@@ -119,6 +160,8 @@ class Finished(Record, frozen=True, kw_only=True):
 
     exit_code: int | None = None
     how: str = "finish"
+    exit_text: str = ""
+    """What `sys.exit("text")` inside the run's `with` block said."""
 
 
 class Lost(Record, frozen=True, kw_only=True):
@@ -149,6 +192,64 @@ class Exited(Record, frozen=True, kw_only=True):
     pid: int
     source: str
     status: int | None = None
+    max_rss_bytes: int | None = None
+    """The most memory that it, or any one of its children, had at a time; only who waited for it knows."""
+    user_s: float | None = None
+    """CPU time of it and of the children that it waited for."""
+    system_s: float | None = None
+
+
+class Launched(Record, frozen=True, kw_only=True):
+    """`holter run` started this process; the end of it is the end of the launcher's journal."""
+
+    pid: int
+    process_started: int
+    command: tuple[str, ...]
+
+
+class Console(Record, frozen=True, kw_only=True):
+    """How the output of the process that writes this journal is kept.
+
+    A stream is `terminal` or `pipe` (every byte, on its way there), `file` (every byte, read from that file), `python`
+    (what Python's own streams were given), `launcher` (by `holter run`), or `none` with a reason behind a colon.
+    """
+
+    stdout: str
+    stderr: str
+    transcript: str = ""
+    """The file that it is kept in; empty where somebody else keeps it."""
+
+
+class ChildExited(Record, frozen=True, kw_only=True):
+    """A process that the program or one of its children started is gone; `status` is its wait status, if known.
+
+    Its parent and the sidecar may both say so: the same pid at about the same time is the same child.
+    """
+
+    pid: int
+    source: str
+    """`multiprocessing` where its parent waited for it; else as in `Exited`."""
+    status: int | None = None
+    name: str = ""
+    """What multiprocessing called it."""
+    command: str = ""
+    process_started: int = 0
+    times: int = 1
+    """How many like it there were by then; of many only some are written down."""
+
+
+class Saved(Record, frozen=True, kw_only=True):
+    """The program asked to keep copies of files in the run's directory, under `files`."""
+
+    pattern: str
+    """Relative to `base`; the copies have the same place below `files`."""
+    base: str
+    policy: str = "live"
+    """`now`: as they are at this moment; `live`: again whenever they change; `end`: as they are when the run ends."""
+    files: int = 0
+    """How many there were at this moment."""
+    is_done: bool = False
+    """All of them were copied before this was written."""
 
 
 class Facts(Record, frozen=True, kw_only=True):
@@ -186,10 +287,28 @@ KINDS: dict[int, type[Record]] = {
     17: Exited,
     18: Facts,
     19: Marked,
+    20: ChildExited,
+    21: Saved,
+    24: Launched,
+    25: Console,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
 LATEST = (Described, Configured, Summarised)
 """A newer one replaces the older ones."""
-LASTING = (Alerted, Preempting, Raised, Signalled, Finished, Lost, Noted, Exited, Facts, Marked)
+LASTING = (
+    Alerted,
+    Preempting,
+    Raised,
+    Signalled,
+    Finished,
+    Lost,
+    Noted,
+    Exited,
+    Facts,
+    Marked,
+    ChildExited,
+    Launched,
+    Console,
+)
 """Repeated at the start of each segment, so that the last one tells the whole story."""

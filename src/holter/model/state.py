@@ -36,6 +36,9 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     """A SIGTERM arrived that the program handled."""
     was_preempted: bool = False
     """The program said that a scheduler takes its place."""
+    began_ns: int = 0
+    joined: tuple["Witness", ...] = ()
+    """Of a command under `holter run`: the processes in it that record by themselves."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +53,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Who read it."""
     is_stale: bool = False
     is_final: bool = False
+    is_said: bool = False
+    """The program itself ended the run."""
 
 
 def settle(witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness) -> Outcome:
@@ -80,10 +85,32 @@ def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outc
     """The outcome of one process on its own."""
     outcome = _by_end_record(witness) or _by_status(witness) or _by_absence(witness)
     outcome = outcome or _by_lateness(witness, now_ns, lateness)
+    if witness.joined:
+        outcome = _with_joined(outcome, _settle_processes(_last_ones(witness.joined), now_ns, lateness))
     if witness.was_preempted and outcome.state in (CRASHED, FAILED):
         because = f"the program said that it was being preempted; then {outcome.because}"
         return msgspec.structs.replace(outcome, state=PREEMPTED, because=because)
     return outcome
+
+
+def _with_joined(command: Outcome, inner: Outcome) -> Outcome:
+    """A command and what recorded inside it: what went wrong inside, or goes on there, or was said there, counts."""
+    return command if inner.state == FINISHED and not inner.is_said else inner
+
+
+def _last_ones(joined: Sequence[Witness]) -> list[Witness]:
+    """Without those that were dead when another of their rank began: the command tried again, or went on with it."""
+    return [
+        each
+        for each in joined
+        if not any(other.rank == each.rank and _end_ns(each) <= other.began_ns for other in joined if other != each)
+    ]
+
+
+def _end_ns(witness: Witness) -> float:
+    if witness.exited is not None:
+        return witness.exited.at_ns
+    return witness.last_seen_ns if witness.is_alive is False else float("inf")
 
 
 def _by_end_record(witness: Witness) -> Outcome | None:
@@ -100,7 +127,13 @@ def _by_end_record(witness: Witness) -> Outcome | None:
     else:
         state, because = FAILED, _failure(witness, f"the program ended the run with exit code {code}")
     return Outcome(
-        state=state, because=because, ended_at_ns=finished.at_ns, status=status, source=source, is_final=True
+        state=state,
+        because=because,
+        ended_at_ns=finished.at_ns,
+        status=status,
+        source=source,
+        is_final=True,
+        is_said=True,
     )
 
 

@@ -2,24 +2,36 @@
 
 import os
 import platform
-import re
+import shutil
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import msgspec
 
-from holter.probes.cgroups import Cgroup, find_chain
-from holter.probes.git import read_git_state
+from holter.model.secrets import mask_arguments
+from holter.probes.environment import allowed_variables, parse_environment
+from holter.probes.git import GitDiff, read_git_diff, read_git_state
 from holter.probes.identity import host_name
+from holter.probes.limits import (
+    cgroup_cpu_limit,
+    cgroup_memory_limit,
+    cgroup_process_limit,
+    overcommit_mode,
+    parse_limits,
+    shared_memory_size,
+)
 from holter.probes.nvml import describe_gpus
-from holter.probes.packages import installed_packages
+from holter.probes.packages import installed_packages, packages_beside
 from holter.probes.procfs import PROC, find_number, read_file
+from holter.probes.schedulers import scheduler_identity
+from holter.probes.script import Source, find_source
 
-__all__ = ["collect_facts", "installed_packages"]
+__all__ = ["Findings", "Hints", "collect_facts", "command_line"]
 
 COMMAND_BYTES = 16384
-SECRET = re.compile(r"(?i)^-*([a-z0-9]+[-_.])*(api[-_]?key|token|secret|password|passwd|credentials?)$")
+MOST_UNTRACKED = 50
+DIFF_FILE, SCRIPT_FILE = "diff.patch", "script.py"
 CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
 CONTAINER_VARIABLES = {
     "KUBERNETES_SERVICE_HOST": "kubernetes",
@@ -28,29 +40,105 @@ CONTAINER_VARIABLES = {
 }
 
 
-def collect_facts(pid: int, proc: str = PROC) -> dict[str, Any]:
-    """Return facts about the host and one process; None for what nobody can look at.
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process said of itself; nothing where it could not be asked."""
 
-    Takes a few milliseconds, and up to two seconds more for git in a large work tree.
+    cwd: str = ""
+    main_file: str = ""
+    command: Sequence[str] = ()
+    environment: Mapping[str, str] | None = None
+    """Its variables as they are now; /proc has those that it was started with. None unless it started this process."""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What was found: facts for the journal, and texts too long for it by the names of their files."""
+
+    facts: dict[str, Any]
+    files: dict[str, bytes]
+    """`diff.patch` and `script.py`, each only where there is something to put into it."""
+
+
+class _Program(msgspec.Struct, frozen=True):
+    """One process as /proc shows it; read first, for it may be gone in a moment."""
+
+    pid: int
+    """Ours where it is gone: a sidecar has the same limits as the process that started it."""
+    command: list[str]
+    cwd: str | None
+    executable: str | None
+    limits: bytes
+    environment: dict[str, str]
+
+
+def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> Findings:
+    """Look at the host and one process; None stands for what nobody can look at.
+
+    Takes some ten milliseconds, and up to seven seconds more for git in a large work tree.
     """
-    cwd = _link(f"{proc}/{pid}/cwd")
-    git = read_git_state(cwd) if cwd else None
+    hints = hints or Hints()
+    program = _look_at(pid, hints, proc)
+    source = find_source(
+        program.command, program.environment, cwd=program.cwd or "", main_file=_main_file(program, hints)
+    )
+    git = read_git_state(program.cwd) if program.cwd else None
+    diff = read_git_diff(program.cwd) if git is not None and program.cwd else None
+    facts = {
+        **_host(proc),
+        **_limits(program, proc),
+        "gpus": describe_gpus(),
+        "container": container_hint(program.environment),
+        "command": _shown(program.command),
+        "cwd": program.cwd,
+        "python": _python(program),
+        "packages": _packages(program, hints),
+        "environment": allowed_variables(program.environment),
+        "schedulers": scheduler_identity(program.environment),
+        "script": _describe_source(source),
+        "git": None if git is None else {**msgspec.to_builtins(git), **_describe_diff(diff)},
+    }
+    files = {SCRIPT_FILE: source.text if source else b"", DIFF_FILE: diff.text if diff else b""}
+    return Findings(cast("dict[str, Any]", _as_utf8(facts)), {name: text for name, text in files.items() if text})
+
+
+def _look_at(pid: int, hints: Hints, proc: str) -> _Program:
+    started_with = parse_environment(read_file(f"{proc}/{pid}/environ") or b"")
+    environment = {**started_with, **(hints.environment or {})}
+    if "PYTHONPATH" in environment and started_with:
+        # Ours may have been lengthened, so that the sidecar finds this package.
+        environment["PYTHONPATH"] = started_with.get("PYTHONPATH", "")
+    command = _arguments(read_file(f"{proc}/{pid}/cmdline") or b"")
+    is_ours = hints.environment is not None
+    pid = os.getpid() if is_ours and not command else pid
+    return _Program(
+        pid=pid,
+        command=command or list(hints.command),
+        cwd=hints.cwd or (_link(f"{proc}/{pid}/cwd") if command else None),
+        executable=_link(f"{proc}/{pid}/exe"),
+        limits=read_file(f"{proc}/{pid}/limits") or b"",
+        environment=environment,
+    )
+
+
+def _host(proc: str) -> dict[str, Any]:
     return {
         "hostname": host_name(),
         "os": operating_system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "python": _python(pid, proc),
         "cpu_count": os.cpu_count(),
-        "cpu_affinity": _affinity(pid),
         "memory_total_bytes": _memory_total(proc),
-        "cgroup_memory_limit_bytes": cgroup_memory_limit(pid, proc),
-        "limits": parse_limits(read_file(f"{proc}/{pid}/limits") or b""),
-        "gpus": describe_gpus(),
-        "container": container_hint(os.environ),
-        "command": command_line(read_file(f"{proc}/{pid}/cmdline") or b""),
-        "cwd": cwd,
-        "git": msgspec.to_builtins(git),
+        "overcommit_mode": overcommit_mode(proc),
+    }
+
+
+def _limits(program: _Program, proc: str) -> dict[str, Any]:
+    return {
+        "cpu_affinity": _affinity(program.pid),
+        "cgroup_cpu_limit": cgroup_cpu_limit(program.pid, proc),
+        "cgroup_memory_limit_bytes": cgroup_memory_limit(program.pid, proc),
+        "cgroup_process_limit": cgroup_process_limit(program.pid, proc),
+        "shared_memory_bytes": shared_memory_size(program.pid, proc),
+        "limits": parse_limits(program.limits),
     }
 
 
@@ -60,27 +148,6 @@ def operating_system(release_file: str = "/etc/os-release") -> str:
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip("\"'")
     return platform.system()
-
-
-def cgroup_memory_limit(pid: int, proc: str = PROC) -> int | None:
-    """Return the lowest memory limit of the process's cgroup and its ancestors, or None without one."""
-    chain = find_chain(pid, "memory", proc=proc)
-    limits = []
-    for directory in chain.directories:
-        cgroup = Cgroup(directory)
-        limits.append(cgroup.number("memory.max" if chain.is_unified else "memory.limit_in_bytes"))
-        cgroup.close()
-    return min((int(limit) for limit in limits if limit == limit), default=None)
-
-
-def parse_limits(text: bytes) -> dict[str, tuple[int | None, int | None]]:
-    """Return the soft and hard limits by name, such as `open_files`, from a `/proc/PID/limits`; None is unlimited."""
-    limits = {}
-    for line in text.decode().splitlines()[1:]:
-        name, soft, hard = line[:26].strip(), *line[26:].split()[:2]
-        key = name.removeprefix("Max ").replace(" ", "_")
-        limits[key] = (int(soft) if soft.isdigit() else None, int(hard) if hard.isdigit() else None)
-    return limits
 
 
 def container_hint(environment: Mapping[str, str]) -> str | None:
@@ -98,23 +165,66 @@ def container_hint(environment: Mapping[str, str]) -> str | None:
 
 def command_line(text: bytes) -> list[str]:
     """Return the arguments in a `/proc/PID/cmdline`, without the values of those whose name tells of a secret."""
-    if not text:
-        return []
-    arguments = text[:COMMAND_BYTES].rstrip(b"\0").decode(errors="replace").split("\0")
-    shown: list[str] = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        name, equals, _ = argument.partition("=")
-        if equals and SECRET.match(name):
-            shown.append(f"{name}=…")
-        else:
-            shown.append("…" if before.startswith("-") and SECRET.match(before) else argument)
-    return shown
+    return mask_arguments(_arguments(text[:COMMAND_BYTES]))
 
 
-def _python(pid: int, proc: str) -> dict[str, str | None]:
-    executable = _link(f"{proc}/{pid}/exe")
+def _shown(command: Sequence[str]) -> list[str]:
+    """Return the beginning of a command line, without secrets."""
+    return command_line("\0".join(command).encode(errors="replace"))
+
+
+def _arguments(text: bytes) -> list[str]:
+    return text.rstrip(b"\0").decode(errors="replace").split("\0") if text else []
+
+
+def _main_file(program: _Program, hints: Hints) -> str:
+    # A script that is piped in or given as -c has no file, whatever the process calls it.
+    return hints.main_file if os.path.isfile(os.path.join(program.cwd or "", hints.main_file)) else ""
+
+
+def _describe_source(source: Source | None) -> dict[str, Any] | None:
+    if source is None:
+        return None
+    return {"kind": source.kind, "path": source.path, "bytes": len(source.text), "is_cut": source.is_cut}
+
+
+def _describe_diff(diff: GitDiff | None) -> dict[str, Any]:
+    if diff is None:
+        return {}
+    return {
+        "diff_bytes": len(diff.patch),
+        "is_diff_cut": diff.is_cut,
+        "untracked": list(diff.untracked[:MOST_UNTRACKED]),
+        "untracked_count": len(diff.untracked),
+    }
+
+
+def _python(program: _Program) -> dict[str, str | None] | None:
+    executable = program.executable
     is_ours = executable is not None and executable == os.path.realpath(sys.executable)
+    if not is_ours and not _is_interpreter(executable or ""):
+        return None
     return {"executable": executable, "version": platform.python_version() if is_ours else None}
+
+
+def _is_interpreter(path: str) -> bool:
+    return os.path.basename(path).startswith(("python", "pypy", "ipython"))
+
+
+def _packages(program: _Program, hints: Hints) -> list[str]:
+    if hints.environment is not None:  # it started us with its own interpreter
+        return installed_packages(program.executable or sys.executable)
+    interpreter = _interpreter(program.command, program.environment, cwd=program.cwd or "/")
+    return packages_beside(interpreter) if interpreter else []
+
+
+def _interpreter(command: Sequence[str], environment: Mapping[str, str], *, cwd: str) -> str:
+    """Return the path by which an interpreter was started: a link in an environment's folder tells the environment."""
+    if not command or not _is_interpreter(command[0]):
+        return ""
+    if "/" in command[0]:
+        return os.path.normpath(os.path.join(cwd, command[0]))
+    return shutil.which(command[0], path=environment.get("PATH")) or ""
 
 
 def _affinity(pid: int) -> list[int] | None:
@@ -129,6 +239,15 @@ def _affinity(pid: int) -> list[int] | None:
 def _memory_total(proc: str) -> int | None:
     total = find_number(read_file(f"{proc}/meminfo") or b"", b"MemTotal:")
     return None if total is None else total * 1024
+
+
+def _as_utf8(value: object) -> object:
+    """Return the same with all texts as UTF-8: a path may hold bytes that are no text."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_as_utf8(key): _as_utf8(inner) for key, inner in value.items()}
+    return [_as_utf8(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _link(path: str) -> str | None:

@@ -3,11 +3,18 @@
 import os
 import re
 import subprocess
+import threading
 import time
 
 import msgspec
 
 TIMEOUT_S = 2.0
+DIFF_TIMEOUT_S = 5.0
+MOST_DIFF_BYTES = 1 << 20
+MOST_UNTRACKED = 1000
+# A work tree may name programs of its own to run for some commands; none of them is ours to start.
+_GIT = ("git", "-c", "core.fsmonitor=false", "-C")
+_AS_IT_IS = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/")
 
 
 class GitState(msgspec.Struct, frozen=True):
@@ -20,6 +27,22 @@ class GitState(msgspec.Struct, frozen=True):
     """Where it came from, without credentials."""
     is_dirty: bool | None
     """Whether files that git knows differ from the commit."""
+
+
+class GitDiff(msgspec.Struct, frozen=True):
+    """What differs from the commit: changed files with their changes, new ones by their names only."""
+
+    patch: bytes
+    is_cut: bool
+    """It is longer than a mebibyte, or git did not end in time."""
+    untracked: tuple[str, ...]
+    """The files that git neither knows nor ignores, a thousand at most."""
+
+    @property
+    def text(self) -> bytes:
+        """Both as one file that `git apply` takes: what stands before the first change is passed over."""
+        names = [f"# not in git, its content is not kept: {name}\n" for name in self.untracked]
+        return "".join(names).encode(errors="replace") + self.patch
 
 
 def read_git_state(directory: str) -> GitState | None:
@@ -40,6 +63,18 @@ def read_git_state(directory: str) -> GitState | None:
     )
 
 
+def read_git_diff(directory: str) -> GitDiff | None:
+    """Return the uncommitted changes of the whole work tree, or None without one or without git; takes 5 s at most."""
+    deadline = time.monotonic() + DIFF_TIMEOUT_S
+    found = _read(directory, deadline, MOST_DIFF_BYTES, "diff", "HEAD", *_AS_IT_IS)
+    if found is None:
+        return None
+    listing = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/")
+    names, _ = _read(directory, deadline, MOST_DIFF_BYTES, *listing) or (b"", False)
+    untracked = tuple(os.fsdecode(name) for name in names.split(b"\0")[:MOST_UNTRACKED] if name)
+    return GitDiff(patch=found[0], is_cut=found[1], untracked=untracked)
+
+
 def without_credentials(url: str) -> str:
     """Return a remote's address without user, password, query and fragment; `git@host:path` has no secret in it."""
     scheme, separator, rest = url.partition("://")
@@ -51,18 +86,32 @@ def without_credentials(url: str) -> str:
 
 def _git(directory: str, deadline: float, *arguments: str) -> str | None:
     """Return what git prints, or None where it fails, is missing, or the time is up."""
+    found = _read(directory, deadline, MOST_DIFF_BYTES, *arguments)
+    return os.fsdecode(found[0]).strip() if found is not None and not found[1] else None
+
+
+def _read(directory: str, deadline: float, most: int, *arguments: str) -> tuple[bytes, bool] | None:
+    """Return the beginning of what git prints and whether that is not all of it; None where it fails or is missing."""
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            # A work tree may name programs of its own to run for some commands; none of them is ours to start.
-            ["git", "-c", "core.fsmonitor=false", "-C", directory, *arguments],
+        git = subprocess.Popen(
+            [*_GIT, directory, *arguments],
             env=os.environ | quiet,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=max(0.01, deadline - time.monotonic()),
-            check=False,
         )
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    return os.fsdecode(done.stdout).strip() if done.returncode == 0 else None
+    timer = threading.Timer(max(0.01, deadline - time.monotonic()), git.kill)
+    timer.start()
+    with git:
+        assert git.stdout is not None
+        text = git.stdout.read(most + 1)
+        is_cut = len(text) > most
+        if is_cut:
+            git.kill()
+    timer.cancel()
+    if git.returncode < 0:
+        return text[:most], True
+    return (text, False) if git.returncode == 0 else None

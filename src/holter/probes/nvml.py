@@ -26,13 +26,17 @@ def open_nvml() -> ModuleType | None:
 
 
 def describe_gpus() -> dict[str, object] | None:
-    """Return the driver's version and each GPU's name, uuid and memory; None where nobody can look."""
+    """Return the versions of driver and CUDA and each GPU's name, uuid and memory; None where nobody can look."""
     nvml = open_nvml()
     if nvml is None:
         return None
     try:
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
-        return {"driver": _text(nvml.nvmlSystemGetDriverVersion()), "devices": [_describe(nvml, h) for h in handles]}
+        return {
+            "driver": _text(nvml.nvmlSystemGetDriverVersion()),
+            "cuda": _cuda_version(nvml),
+            "devices": [_describe(nvml, handle) for handle in handles],
+        }
     except nvml.NVMLError:
         return None
     finally:
@@ -45,6 +49,15 @@ def _describe(nvml: ModuleType, handle: object) -> dict[str, object]:
         "uuid": _text(nvml.nvmlDeviceGetUUID(handle)),
         "memory_total_bytes": nvml.nvmlDeviceGetMemoryInfo(handle).total,
     }
+
+
+def _cuda_version(nvml: ModuleType) -> str | None:
+    """Return the newest CUDA that the driver can run, such as 12.8."""
+    try:
+        version: int = nvml.nvmlSystemGetCudaDriverVersion_v2()
+    except (nvml.NVMLError, AttributeError):
+        return None
+    return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def _text(value: str | bytes) -> str:

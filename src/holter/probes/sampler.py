@@ -13,6 +13,8 @@ class Sampler:
     def __init__(self, probes: Mapping[str, Probe], find_tree: FindTree) -> None:
         self.failures: dict[str, str] = {}
         """The first failure of each probe by its name; a probe that failed is tried again at the next tick."""
+        self.tree: tuple[int, ...] = ()
+        """The processes of the last sample: the roots and all their descendants."""
         self._probes = probes
         self._find_tree = find_tree
         self._keys: dict[str, dict[str, str]] = {}
@@ -22,7 +24,8 @@ class Sampler:
 
         The keys of a probe that fails stay, with NaN, so that the key set is the same at every tick.
         """
-        target = Target(roots=tuple(roots), tree=self._tree(roots), directory=directory)
+        self.tree = self._tree(roots)
+        target = Target(roots=tuple(roots), tree=self.tree, directory=directory)
         row: dict[str, float | int] = {}
         for name, probe in self._probes.items():
             row.update(self._sample_one(name, probe, target=target))

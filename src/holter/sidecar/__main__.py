@@ -1,4 +1,4 @@
-"""`python -m holter.sidecar MESSAGE`, as the client starts it: descriptor 3 is the way back, 4 its pidfd."""
+"""`python -m holter.sidecar MESSAGE`, as a client or launcher starts it; `wire.way_back` names its descriptors."""
 
 import os
 import signal
@@ -9,10 +9,7 @@ import msgspec
 
 from holter.sidecar.loop import Sidecar
 from holter.sidecar.sharing import hand_over, take_lead
-from holter.wire.way_back import Watch, decode_to_sidecar
-
-SOCKET_FD = 3
-PIDFD_FD = 4
+from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, decode_to_sidecar
 
 
 def main() -> int:
@@ -24,19 +21,24 @@ def main() -> int:
     if not isinstance(watch, Watch):
         sys.stderr.write("holter: the sidecar is started by holter.init(); it takes a message, not a command line\n")
         return 2
-    _settle_in()
+    console_fds = range(FIRST_CONSOLE_FD, FIRST_CONSOLE_FD + (1 + len(watch.pumped.streams) if watch.pumped else 0))
+    _settle_in(console_fds.stop)
     link, pidfd = _inherited()
+    if watch.pumped:
+        from holter.sidecar.standby import Standby  # only a launcher needs it
+
+        Standby(watch, watch.pumped, descriptors=console_fds).start()
     lead = take_lead(watch.directory) or hand_over(watch, link, pidfd=pidfd)
     if lead is not None:
         Sidecar(link, pidfd).run(watch, lead)
     return 0
 
 
-def _settle_in() -> None:
+def _settle_in(first_foreign_fd: int) -> None:
     """Hold nothing of the program's: not its directory, its terminal, its descriptors, or its signals."""
     os.chdir("/")
     os.umask(0o077)
-    os.closerange(PIDFD_FD + 1, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
+    os.closerange(first_foreign_fd, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         # Whoever ends a whole group or session ends the program too; we leave when it has gone.
         signal.signal(number, signal.SIG_IGN)

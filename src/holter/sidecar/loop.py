@@ -4,17 +4,15 @@ import contextlib
 import os
 import select
 import socket
-import sys
-import threading
 import time
 import traceback
 
 from holter.model.clock import Clock
-from holter.model.records import Facts
 from holter.probes.sampler import Sampler, open_sampler
+from holter.sidecar.internal_log import write_down
 from holter.sidecar.sharing import Lead, take_lead
 from holter.sidecar.watched import WatchedRun
-from holter.wire.way_back import Ended, Lines, Watch, decode_to_sidecar
+from holter.wire.way_back import Ended, Lines, Look, Watch, decode_to_sidecar
 
 TICK_S = 1.0
 # While the exit status of a dead process is awaited.
@@ -84,8 +82,6 @@ class Sidecar:
         self._runs[watch.directory] = (watched, lead)
         self._linger_s = watch.linger_s
         watched.add(watch, link.copy_pidfd())
-        if watch.collect_facts:
-            threading.Thread(target=_collect_facts, args=(watched, watch.pid, self._clock), daemon=True).start()
 
     def _has_work(self) -> bool:
         if self._runs:
@@ -102,6 +98,8 @@ class Sidecar:
             for process in watched.processes:
                 if process.pidfd >= 0 and not process.died_at_ns:
                     poll.register(process.pidfd, select.POLLIN)
+            for pidfd in watched.children.pidfds:
+                poll.register(pidfd, select.POLLIN)
         poll.poll(seconds * 1000)
 
     def _attend(self) -> bool:
@@ -115,9 +113,10 @@ class Sidecar:
         urgent = False
         for directory, (watched, lead) in list(self._runs.items()):
             urgent = watched.look_for_deaths() or urgent
-            if not watched.processes:
+            if not watched.processes and watched.files.finish():
                 del self._runs[directory]
                 _close(watched, lead)
+            urgent = urgent or watched.files.is_urgent
         return urgent
 
     def _read_links(self) -> None:
@@ -136,6 +135,8 @@ class Sidecar:
             case Ended() as ended:
                 for watched, _ in self._runs.values():
                     watched.ended(ended)
+            case Look() as look if look.directory in self._runs:
+                self._runs[look.directory][0].files.ring()
 
     def _watch(self, watch: Watch, link: Link) -> None:
         if watch.directory in self._runs:
@@ -150,6 +151,7 @@ class Sidecar:
             if self._sampler is not None:
                 roots = [process.watch.pid for process in watched.processes if not process.died_at_ns]
                 watched.sample(self._sampler.sample(roots, watched.directory))
+                watched.children.meet([pid for pid in self._sampler.tree if pid not in roots])
             watched.beat()
 
     def _leave(self) -> None:
@@ -166,17 +168,13 @@ class Sidecar:
                 time.sleep(TICK_S)
                 watched.look_for_deaths()
                 watched.beat()
+            while not watched.files.finish():
+                time.sleep(URGENT_S)
             _close(watched, lead)
 
     def _complain(self) -> None:
         for watched, _ in self._runs.values():
-            path = os.path.join(watched.directory, "debug-internal.log")
-            try:
-                with open(path, "a", encoding="utf-8") as log:
-                    if log.tell() < 1 << 20:
-                        log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {traceback.format_exc()}\n")
-            except OSError:
-                sys.stderr.write(traceback.format_exc())
+            write_down(watched.directory, f"ERROR {traceback.format_exc()}")
 
 
 def _close(watched: WatchedRun, lead: Lead) -> None:
@@ -184,10 +182,3 @@ def _close(watched: WatchedRun, lead: Lead) -> None:
         watched.close()
     finally:
         lead.close()
-
-
-def _collect_facts(watched: WatchedRun, pid: int, clock: Clock) -> None:
-    """In a thread of its own: asking git and reading a thousand packages may take seconds."""
-    from holter.probes.facts import collect_facts
-
-    watched.record(Facts(at_ns=clock.now_ns(), facts=collect_facts(pid)))

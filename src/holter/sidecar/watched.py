@@ -14,6 +14,9 @@ from holter.model.clock import Clock
 from holter.model.records import Beat, Exited, Lost, Opened, Record, Totals
 from holter.probes.identity import ProcessIdentity, identify
 from holter.probes.postmortem.exit_status import read_exit_status
+from holter.sidecar.children import Children
+from holter.sidecar.consoles import ConsoleKeeper
+from holter.sidecar.keeping import Keeper
 from holter.sidecar.syncing import Syncer
 from holter.version import __version__
 from holter.wire.way_back import Ended, Watch
@@ -39,6 +42,7 @@ class WatchedRun:
     def __init__(self, watch: Watch, clock: Clock) -> None:
         self.directory = watch.directory
         self.processes: list[Process] = []
+        self.children = Children(clock)
         self._run = watch.run
         self._attempt = watch.attempt
         self._clock = clock
@@ -48,11 +52,16 @@ class WatchedRun:
         self._journal = JournalWriter(watch.directory, self._prologue, clock=clock, limit_bytes=limit)
         self._rows = RowEncoder(self._journal.append_held)
         self._syncer = Syncer(watch.directory)
+        self._console = ConsoleKeeper(watch.directory, clock)
+        self.files = Keeper(watch, self.record, clock=clock)
 
     def add(self, watch: Watch, pidfd: int) -> None:
         """Watch one more process of this run."""
         self._attempt = max(self._attempt, watch.attempt)
+        if self.files.finishing_since:  # the run goes on while its end is being written
+            self.files = Keeper(watch, self.record, clock=self._clock)
         self.processes.append(Process(watch, pidfd))
+        self._console.add(watch, pidfd)
         self.beat()
 
     def ended(self, message: Ended) -> None:
@@ -82,7 +91,9 @@ class WatchedRun:
             self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
 
     def look_for_deaths(self) -> bool:
-        """Record who died and how; true while somebody is dead whose status is still awaited."""
+        """Record who died and how; true while a process of the run is dead whose status is still awaited."""
+        for exited in self.children.look_for_deaths():
+            self.record(exited)
         waiting = False
         for each in self.processes.copy():
             if not each.died_at_ns and _is_dead(each):
@@ -100,6 +111,10 @@ class WatchedRun:
 
     def close(self) -> None:
         """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
+        for exited in self.children.look_for_deaths():
+            self.record(exited)
+        self.children.close()
+        self._console.close()
         self._journal.close()
         trim_the_dead(self.directory)
         self._syncer.close()

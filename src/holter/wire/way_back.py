@@ -2,6 +2,31 @@
 
 import msgspec
 
+SOCKET_FD, PIDFD_FD, FIRST_CONSOLE_FD = 3, 4, 5
+"""Where a new sidecar finds what it was given; at the last and behind it, what belongs to a `Pumped` console."""
+
+
+class Followed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file into which the program prints, from this byte on."""
+
+    path: str
+    device: int
+    inode: int
+    offset: int
+    stream: int
+
+
+class Pumped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A console that a launcher moves, and that the sidecar must move when the launcher can't.
+
+    The descriptors are the shared memory, and for each stream an envelope.
+    """
+
+    transcript: str
+    streams: tuple[int, ...]
+    launcher_pid: int
+    launcher_started: int
+
 
 class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_defaults=True):
     """To the sidecar: record this run for the process at the other end."""
@@ -16,6 +41,13 @@ class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_default
     limit_bytes: int = -1
     linger_s: float = 60.0
     collect_facts: bool = True
+    cwd: str = ""
+    main_file: str = ""
+    """Where the process was when it said so, and its main script; empty where it has none or could not be asked."""
+    console_bytes: int = 0
+    """How much of the console may be kept."""
+    followed: tuple[Followed, ...] = ()
+    pumped: Pumped | None = None
 
 
 class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_defaults=True):
@@ -28,6 +60,12 @@ class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_default
     """The interpreter exits: the run ends with the process, whose exit status is still to come."""
 
 
+class Look(msgspec.Struct, tag="look", frozen=True, kw_only=True, omit_defaults=True):
+    """To the sidecar: the run in this directory has something in its journal that should not wait."""
+
+    directory: str
+
+
 class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):
     """To the client: a line for the user's terminal, once per cause."""
 
@@ -35,7 +73,7 @@ class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):
     text: str
 
 
-ToSidecar = Watch | Ended
+ToSidecar = Watch | Ended | Look
 ToClient = Say
 
 _encode = msgspec.json.Encoder().encode

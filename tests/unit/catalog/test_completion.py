@@ -1,12 +1,14 @@
 """What the next command does for a run whose process and sidecar are both gone, and for whom it does nothing."""
 
+import json
+import stat
 from pathlib import Path
 
 import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.run_view import LoadedRun
-from holter.model.records import Exited, Finished
+from holter.model.records import Configured, Exited, Facts, Finished
 from holter.probes.identity import ProcessIdentity
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, elsewhere, named, of_an_earlier_boot
 
@@ -32,7 +34,7 @@ def test_a_run_whose_witnesses_are_all_dead_is_completed_once(directory: Path, p
     assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, True)
     assert loaded.view.ended_at == (BEGAN_NS + 9_000_000) / 1e9
     assert exits(directory) == [(program.id, "gone", None)]
-    assert len(list(directory.iterdir())) == 3
+    assert len(list(directory.glob("*.seg"))) == 3
 
 
 def test_a_listing_completes_too(directory: Path) -> None:
@@ -40,6 +42,34 @@ def test_a_listing_completes_too(directory: Path) -> None:
     [view] = Catalog(str(directory.parents[1])).views()
     assert view.state == "crashed"
     assert exits(directory) == [(program.id, "gone", None)]
+
+
+def test_the_files_that_follow_from_the_journals_are_written_where_no_sidecar_did(directory: Path) -> None:
+    program = Journal(directory, dead())
+    program.say(named("lost"), Configured(at_ns=BEGAN_NS, config={"lr": 1e-5})).log(range(10)).close()
+    Journal(directory, dead(), kind="sidecar").say(Facts(at_ns=BEGAN_NS, facts={"packages": ["a==1"]})).close()
+    (directory / ".model.pt.1f2e.partial").write_bytes(b"half")
+    load(directory)
+    assert (directory / "config.yaml").read_text().splitlines()[1:] == ["lr: 1.0e-05"]
+    assert json.loads((directory / "summary.json").read_text()) == {"loss": 0.1}
+    assert (directory / "requirements.txt").read_text() == "a==1\n"
+    assert json.loads((directory / "metadata.json").read_text())["name"] == "lost"
+    assert stat.S_IMODE((directory / "metadata.json").stat().st_mode) == 0o600
+    assert not list(directory.glob(".*"))
+
+
+def test_the_files_of_a_run_that_ended_in_order_without_its_sidecar_are_made_good(directory: Path) -> None:
+    Journal(directory, dead()).log(range(10)).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
+    directory.joinpath("summary.json").write_text('{"loss": 0.5}')
+    load(directory)
+    assert json.loads((directory / "summary.json").read_text()) == {"loss": 0.1}
+
+
+def test_the_files_of_a_run_whose_sidecar_lives_are_left_to_it(directory: Path) -> None:
+    Journal(directory, dead()).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
+    Journal(directory, alive(), kind="sidecar").close()
+    load(directory)
+    assert not (directory / "summary.json").exists()
 
 
 def test_the_space_that_the_dead_had_reserved_is_given_back(directory: Path) -> None:

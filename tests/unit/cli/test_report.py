@@ -78,12 +78,31 @@ def test_host_and_program_are_told_in_short(directory: Path) -> None:
         "CPUs    8",
         "memory  64.0 GB, limited to 16.0 GB",
         "GPUs    H200 (150 GB)",
+        "driver  550",
     ]
     assert found["program"] == [
         "command    python train.py '--name=a b'",
         "directory  /home/ada",
         "git        0123456789ab on main, with changes",
         "python     3.12.1 /usr/bin/python3",
+    ]
+
+
+def test_the_limits_that_hold_and_the_job_are_told(directory: Path) -> None:
+    facts = {
+        "cpu_count": 64,
+        "cgroup_cpu_limit": 1.5,
+        "shared_memory_bytes": 64 << 20,
+        "gpus": {"driver": "550", "cuda": "12.8"},
+        "schedulers": {"slurm": {"job_id": "77"}, "torchrun": {"rank": "0"}},
+    }
+    Journal(directory, dead()).say(named("otter")).close()
+    Journal(directory, dead(), kind="sidecar").say(Facts(at_ns=BEGAN_NS, facts=facts)).close()
+    assert shown(directory)["host"][1:] == [
+        "CPUs      64, limited to 1.5",
+        "/dev/shm  67.1 MB",
+        "driver    550, CUDA 12.8",
+        "job       slurm 77, torchrun 0",
     ]
 
 

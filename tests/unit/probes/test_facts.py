@@ -9,16 +9,10 @@ import msgspec
 import pytest
 
 from holter.probes import nvml
-from holter.probes.facts import (
-    cgroup_memory_limit,
-    collect_facts,
-    command_line,
-    container_hint,
-    installed_packages,
-    operating_system,
-    parse_limits,
-)
-from holter.probes.git import GitState, read_git_state, without_credentials
+from holter.probes.facts import Hints, collect_facts, command_line, container_hint, operating_system
+from holter.probes.git import GitState, read_git_diff, read_git_state, without_credentials
+from holter.probes.limits import cgroup_cpu_limit, cgroup_memory_limit, cgroup_process_limit, parse_limits
+from holter.probes.packages import installed_packages, packages_beside
 from tests.unit.probes.recordings import write_files
 
 LIMITS = b"""Limit                     Soft Limit           Hard Limit           Units     
@@ -62,6 +56,50 @@ def test_a_changed_file_makes_it_dirty_and_a_new_one_does_not(work_tree: Path) -
     assert before is not None
     assert after is not None
     assert (before.is_dirty, after.is_dirty) == (False, True)
+
+
+def test_the_diff_has_the_changes_of_the_whole_work_tree_and_only_the_names_of_new_files(work_tree: Path) -> None:
+    (work_tree / "data").mkdir()
+    (work_tree / "data" / "new file.txt").write_text("never shown\n")
+    (work_tree / "ignored.log").write_text("never shown\n")
+    (work_tree / ".gitignore").write_text("*.log\n")
+    (work_tree / "train.py").write_text("print(2)\n")
+    diff = read_git_diff(str(work_tree / "data"))
+    assert diff is not None
+    assert diff.untracked == (".gitignore", "data/new file.txt")
+    assert diff.patch.decode().splitlines()[-2:] == ["-print(1)", "+print(2)"]
+    assert b"never shown" not in diff.text
+
+
+def test_git_applies_the_diff(work_tree: Path) -> None:
+    (work_tree / "notes.txt").write_text("new\n")
+    (work_tree / "train.py").write_text("print(2)\n")
+    diff = read_git_diff(str(work_tree))
+    assert diff is not None
+    git(work_tree, "checkout", "train.py")
+    (work_tree.parent / "diff.patch").write_bytes(diff.text)
+    git(work_tree, "apply", str(work_tree.parent / "diff.patch"))
+    assert (work_tree / "train.py").read_text() == "print(2)\n"
+
+
+def test_a_diff_of_many_megabytes_is_cut(work_tree: Path) -> None:
+    (work_tree / "train.py").write_text("x = 1\n" * 500_000)
+    diff = read_git_diff(str(work_tree))
+    assert diff is not None
+    assert (len(diff.patch), diff.is_cut) == (1 << 20, True)
+
+
+def test_a_diff_starts_no_program_of_the_work_tree(work_tree: Path) -> None:
+    (work_tree / "train.py").write_text("print(2)\n")
+    mark = work_tree / "started"
+    (work_tree / ".gitattributes").write_text("*.py diff=evil\n")
+    git(work_tree, "config", "diff.evil.textconv", f"touch {mark}; cat")
+    git(work_tree, "config", "diff.evil.command", f"touch {mark}")
+    git(work_tree, "config", "diff.external", f"touch {mark}")
+    diff = read_git_diff(str(work_tree))
+    assert diff is not None
+    assert b"+print(2)" in diff.patch
+    assert not mark.exists()
 
 
 def test_without_a_branch_there_is_still_a_commit(work_tree: Path) -> None:
@@ -125,6 +163,23 @@ def test_the_lowest_limit_of_all_ancestors_holds(tmp_path: Path) -> None:
     assert cgroup_memory_limit(10, proc) == 268435456
 
 
+def test_the_lowest_quota_of_cpu_time_holds(tmp_path: Path) -> None:
+    quotas = {"pod/own/cpu.max": "max 100000\n", "pod/cpu.max": "150000 100000\n", "cpu.max": "800000 100000\n"}
+    write_files(tmp_path / "cgroup", {**quotas, "pod/own/pids.max": "512\n", "pod/pids.max": "max\n"})
+    mount = f"31 23 0:28 / {tmp_path}/cgroup rw - cgroup2 cgroup2 rw\n"
+    proc = write_files(tmp_path / "proc", {"self/mountinfo": mount, "10/cgroup": "0::/pod/own\n"})
+    assert cgroup_cpu_limit(10, proc) == 1.5
+    assert cgroup_process_limit(10, proc) == 512
+
+
+def test_a_quota_of_the_first_cgroups_is_read_too(tmp_path: Path) -> None:
+    files = {"job/cpu.cfs_quota_us": "400000\n", "job/cpu.cfs_period_us": "100000\n", "cpu.cfs_quota_us": "-1\n"}
+    write_files(tmp_path / "cpu", files)
+    mount = f"31 23 0:28 / {tmp_path}/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+    proc = write_files(tmp_path / "proc", {"self/mountinfo": mount, "10/cgroup": "4:cpu,cpuacct:/job\n"})
+    assert cgroup_cpu_limit(10, proc) == 4.0
+
+
 def test_a_container_tells_its_kind() -> None:
     assert container_hint({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}) == "kubernetes"
     assert container_hint({"APPTAINER_CONTAINER": "/a.sif"}) == "apptainer"
@@ -139,18 +194,52 @@ def test_the_distribution_has_a_name(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="not on this platform: it has no /proc")
 def test_the_facts_of_this_process_can_be_stored() -> None:
-    facts = collect_facts(os.getpid())
+    facts = collect_facts(os.getpid(), Hints(environment=os.environ)).facts
     assert facts["cwd"] == os.getcwd()
     assert facts["python"]["version"] == ".".join(map(str, sys.version_info[:3]))
     assert facts["cpu_count"] == os.cpu_count()
     assert facts["memory_total_bytes"] > 1 << 28
+    assert facts["shared_memory_bytes"] > 0
+    assert f"msgspec=={msgspec.__version__}" in facts["packages"]
     assert msgspec.msgpack.encode(facts)
 
 
+def process(tmp_path: Path, command: str, **environment: str) -> str:
+    """A /proc with one process, 10."""
+    variables = "".join(f"{name}={value}\0" for name, value in environment.items())
+    proc = write_files(tmp_path / "proc", {"10/cmdline": command.replace(" ", "\0") + "\0", "10/environ": variables})
+    (tmp_path / "proc" / "10" / "cwd").symlink_to(tmp_path)
+    return proc
+
+
+def test_what_the_process_said_of_itself_goes_before_what_proc_shows(tmp_path: Path) -> None:
+    proc = process(tmp_path, "python elsewhere.py", OMP_NUM_THREADS="4", PYTHONPATH="/mine", HF_TOKEN="hf_secret")
+    (tmp_path / "train.py").write_text("print(1)\n")
+    now = {"OMP_NUM_THREADS": "8", "PYTHONPATH": "/holter:/mine"}
+    found = collect_facts(10, Hints(main_file=str(tmp_path / "train.py"), environment=now), proc=proc)
+    assert found.files == {"script.py": b"print(1)\n"}
+    assert found.facts["environment"] == {"OMP_NUM_THREADS": "8", "PYTHONPATH": "/mine"}
+    assert found.facts["script"]["path"] == str(tmp_path / "train.py")
+
+
+def test_a_path_that_is_no_text_can_be_stored(tmp_path: Path) -> None:
+    proc = process(tmp_path, "python x.py")
+    (tmp_path / "proc" / "10" / "environ").write_bytes(b"PYTHONPATH=/data/\xff\0")
+    assert msgspec.msgpack.encode(collect_facts(10, proc=proc).facts)
+
+
 def test_of_a_process_that_is_gone_the_host_is_still_known(tmp_path: Path) -> None:
-    facts = collect_facts(2**22 + 1, str(tmp_path))
+    facts = collect_facts(2**22 + 1, proc=str(tmp_path)).facts
     assert facts["hostname"]
     assert (facts["cwd"], facts["git"], facts["command"], facts["limits"]) == (None, None, [], {})
+
+
+def test_the_packages_of_another_environment_are_found_beside_its_interpreter(tmp_path: Path) -> None:
+    site = tmp_path / "env" / "lib" / "python3.12" / "site-packages"
+    for name in ("torch-2.6.0+cu124.dist-info", "Nice_Name-1.0.dist-info", "torch"):
+        (site / name).mkdir(parents=True)
+    assert packages_beside(str(tmp_path / "env" / "bin" / "python")) == ["nice-name==1.0", "torch==2.6.0+cu124"]
+    assert packages_beside("/nowhere/bin/python") == []
 
 
 def test_the_packages_of_this_interpreter_are_listed() -> None:

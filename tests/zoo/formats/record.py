@@ -99,6 +99,8 @@ def record_sidecar(directory: Path) -> None:
         story.log({"system/cpu": 0.5 * tick, "system/rss_bytes": 1 << 30}, tick)
     story.journal.record(r.Beat(at_ns=31, monotonic_ns=77, pids=(4711,)))
     story.journal.record(r.Exited(at_ns=32, journal="c1" * 16, pid=4711, source="pidfd", status=0x8B))
+    story.journal.record(r.ChildExited(at_ns=33, pid=4712, source="pidfd-info", status=9, command="worker"))
+    story.journal.record(r.Saved(at_ns=34, pattern="*.pt", base="/data", policy="end", files=2))
     story.journal.close()
 
 
@@ -106,6 +108,8 @@ def record_command(directory: Path) -> None:
     """A person's word."""
     story = Story(directory, 0xCD, "command")
     story.journal.record(r.Marked(at_ns=40, state="failed", reason="wrong data", by="ann"))
+    story.journal.record(r.Launched(at_ns=41, pid=4713, process_started=98, command=("python", "train.py")))
+    story.journal.record(r.Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"))
     story.journal.close()
 
 

@@ -19,9 +19,9 @@ from holter.cli.figures import began, clean, parse_duration, plural, size
 from holter.cli.parser import add_json
 from holter.cli.stdout import look, print_json, state_colour
 from holter.cli.table import Cell, Column, render
-from holter.client.settings import parse_bytes
 from holter.errors import JournalError, NoRun, UsageError
 from holter.model.state import RUNNING, STATES
+from holter.recording.settings import parse_bytes
 
 GROUP = "keep"
 

@@ -1,6 +1,7 @@
 """Show all about one run.
 
-State, configuration, summary, host, processes, alerts, what was lost or damaged, and where the files are.
+State, configuration, summary, host, processes, alerts, what was lost or damaged, and where the files are. --files lists
+the files of the run's directory, --file prints one of them as it is.
 """
 
 import argparse
@@ -13,10 +14,13 @@ import msgspec
 from holter.catalog.damage import Damage, find_damage
 from holter.catalog.run_view import LoadedRun
 from holter.cli.choice import load_chosen
-from holter.cli.figures import clean
+from holter.cli.figures import age, clean, size
 from holter.cli.parser import add_json, add_run
 from holter.cli.report import headline, render, sections
+from holter.cli.run_files import RunFile, list_files, print_file
 from holter.cli.stdout import look, print_json
+from holter.cli.table import Cell, Column
+from holter.cli.table import render as render_table
 from holter.journal.rundir import used_bytes
 from holter.model.records import Alerted, Exited, Lost, Noted
 
@@ -27,11 +31,20 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_run(parser)
     add_json(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--files", action="store_true", help="list the run's files instead")
+    what.add_argument("--file", metavar="NAME", help="print one of the run's files instead, byte by byte")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the run."""
     loaded = load_chosen(args.run)
+    if args.file is not None:
+        print_file(loaded.view.directory, args.file)
+        return 0
+    if args.files:
+        _print_files(list_files(loaded.view.directory), as_json=args.json)
+        return 0
     damage = find_damage(loaded)
     used = used_bytes(loaded.view.directory)
     if args.json:
@@ -41,6 +54,16 @@ def run(args: argparse.Namespace) -> int:
     print(f"{seen.paint(clean(loaded.view.name), 'bold')}  {headline(loaded, seen)}")
     print("\n".join(render(sections(loaded, damage, used_bytes=used, now=time.time()), seen)))
     return 0
+
+
+def _print_files(found: Sequence[RunFile], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"files": found})
+        return
+    now = time.time()
+    rows = [[Cell(size(each.bytes)), Cell(age(now - each.changed_at)), Cell(clean(each.name))] for each in found]
+    columns = [Column("SIZE", is_right=True), Column("CHANGED", is_right=True), Column("NAME")]
+    print("\n".join(render_table(columns, rows, look=look())))
 
 
 def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[str, Any]:

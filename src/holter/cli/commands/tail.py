@@ -1,6 +1,7 @@
-"""Print the last rows of a run, and with -f each new one until the run ends.
+"""Print the end of what a run printed, and with -f all that comes until it ends.
 
-A line is one call of log(): its time, its step, its values.
+As a terminal would show it: of a progress bar only its last state. With --rows, and for a run of whose output nothing
+was kept, the rows instead: a line is one call of log(), its time, its step, its values.
 """
 
 import argparse
@@ -8,9 +9,10 @@ import time
 from collections.abc import Iterable
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.following import RunFollower
+from holter.catalog.following import Heard, RunFollower
 from holter.catalog.run_view import LoadedRun
 from holter.cli.choice import open_catalog
+from holter.cli.console_view import ConsoleTail, has_console
 from holter.cli.figures import clock_time, values
 from holter.cli.parser import add_run, whole_number
 from holter.cli.report import headline
@@ -30,12 +32,13 @@ LOOK_AT_THE_DEAD_S = 1.0
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_run(parser)
-    parser.add_argument("-n", metavar="N", type=whole_number, default=10, help="how many rows to begin with (10)")
+    parser.add_argument("-n", metavar="N", type=whole_number, default=10, help="how many lines to begin with (10)")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run ends; Ctrl-C leaves")
+    parser.add_argument("--rows", action="store_true", help="rows instead of what was printed")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print rows."""
+    """Print the end of the console, or rows."""
     try:
         _tail(args)
     except KeyboardInterrupt:
@@ -47,28 +50,41 @@ def run(args: argparse.Namespace) -> int:
 def _tail(args: argparse.Namespace) -> None:
     catalog = open_catalog()
     chosen = catalog.find(args.run)
-    follower = RunFollower(catalog.load(chosen).view.directory)
-    _print(follower.last(args.n))
+    directory = catalog.load(chosen).view.directory
+    follower = RunFollower(directory)
+    console = None if args.rows or not has_console(directory) else ConsoleTail(directory, look())
+    rows = follower.last(args.n)
+    if console is not None:
+        console.print_last(args.n, is_followed=args.follow)
+    else:
+        _print(rows)
     if args.follow:
-        print(headline(_follow(follower, catalog, chosen), look()))
+        print(headline(_follow(follower, catalog, chosen, console), look()))
 
 
-def _follow(follower: RunFollower, catalog: Catalog, chosen: str) -> LoadedRun:
+def _follow(follower: RunFollower, catalog: Catalog, chosen: str, console: ConsoleTail | None) -> LoadedRun:
     """Print what comes; returns the run once it has ended and all of it is printed."""
     look_at = 0.0
     while True:
         heard = follower.hear()
-        _print(heard.rows)
+        _print_new(console, heard)
         has_news = any(isinstance(record, Finished | Exited) for record in heard.records)
         if has_news or time.monotonic() >= look_at:
             loaded = catalog.load(chosen)
             if loaded.outcome.state != RUNNING:
-                _print(follower.hear().rows)
+                _print_new(console, follower.hear(), is_last=True)
                 return loaded
             look_at = time.monotonic() + LOOK_S
         if follower.has_dead_process():
             look_at = min(look_at, time.monotonic() + LOOK_AT_THE_DEAD_S)
         time.sleep(POLL_S)
+
+
+def _print_new(console: ConsoleTail | None, heard: Heard, *, is_last: bool = False) -> None:
+    if console is not None:
+        console.print_new(is_last=is_last)
+    else:
+        _print(heard.rows)
 
 
 def _print(rows: Iterable[LoggedRow]) -> None:

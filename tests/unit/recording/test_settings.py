@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holter.client.settings import parse_bytes, read_settings
 from holter.errors import UsageError
+from holter.recording.settings import parse_bytes, read_settings
 
 
 def test_an_argument_beats_holters_variable_beats_wandbs_beats_the_file(tmp_path: Path) -> None:

@@ -19,7 +19,10 @@ class Past(msgspec.Struct):
     attempts: int = 0
     is_alive: bool = False
     """A process of the newest attempt still runs: whoever comes now joins it instead of beginning another."""
+    has_history: bool = False
+    """Somebody has recorded into it before, and not only the launcher that it was made by."""
     described: Described | None = None
+    described_by: str = ""
     config: dict[str, Any] = {}
     last: dict[str, Any] = {}
     next_step: int = 0
@@ -52,13 +55,17 @@ class Bookmark:
             os.unlink(self._path)
 
 
-def recall(directory: str, process: ProcessIdentity) -> Past:
-    """Read the newest segment of each journal. Raises UsageError where a newer holter wrote the run."""
+def recall(directory: str, process: ProcessIdentity, *, launcher: str = "") -> Past:
+    """Read the newest segment of each journal. Raises UsageError where a newer holter wrote the run.
+
+    `launcher` is the journal of the `holter run` under which this process was started.
+    """
     past = Past()
     for found in sorted(_digests(directory), key=lambda found: found.opened.at_ns):
-        if found.opened.writer not in ("client", "worker"):
+        if found.opened.writer not in ("client", "worker", "launcher"):
             continue
         _add(past, found, process)
+        past.has_history = past.has_history or found.journal != launcher
     return past
 
 
@@ -82,7 +89,9 @@ def _add(past: Past, found: Digest, process: ProcessIdentity) -> None:
     has_ended = any(type(record).__name__ == "Finished" for record in found.said)
     if opened.attempt == past.attempts and theirs != process and not has_ended and is_alive(theirs):
         past.is_alive = True
-    past.described = past.described or found.described
+    # What the program calls the run counts more than what its launcher could know.
+    if past.described is None or (past.described_by == "launcher" and found.described):
+        past.described, past.described_by = found.described, opened.writer
     past.config |= found.config or {}
     past.last |= found.last
     if found.highest_step is not None:

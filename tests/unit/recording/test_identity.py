@@ -2,7 +2,7 @@
 
 import re
 
-from holter.client.identity import identify_run, new_name
+from holter.recording.identity import identify_run, new_name
 
 SLURM = {"SLURM_JOB_ID": "12", "SLURM_CLUSTER_NAME": "c", "SLURM_JOB_NAME": "train"}
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from holter.console.files import DEFAULT_LIMIT
 from holter.errors import UsageError
 from holter.journal.rundir import data_directory
 
@@ -41,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """allow: go on if the id exists; must: it has to; never: it must not; auto: the last run that did not end well."""
     disk_limit: int = -1
     """The most bytes the run's directory may take, such as 500MB or 2GiB."""
+    console_limit: int = DEFAULT_LIMIT
+    """The most bytes of the console that are kept, half of them from the beginning; 0 keeps none."""
     silent: bool = False
     """Print nothing at all in the terminal."""
     quiet: bool = False
@@ -60,6 +63,7 @@ ENVIRONMENT: dict[str, str] = {
     "mode": "HOLTER_MODE",
     "resume": "HOLTER_RESUME",
     "disk_limit": "HOLTER_DISK_LIMIT",
+    "console_limit": "HOLTER_CONSOLE_LIMIT",
     "silent": "HOLTER_SILENT",
     "quiet": "HOLTER_QUIET",
 }
@@ -112,7 +116,7 @@ def _checked(name: str, value: Any) -> Any:
     match name:
         case "tags":
             return _tags(value)
-        case "disk_limit":
+        case "disk_limit" | "console_limit":
             return parse_bytes(value)
         case "silent" | "quiet":
             return value if isinstance(value, bool) else str(value).lower() not in ("", "0", "false", "no", "off")

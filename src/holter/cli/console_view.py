@@ -1,0 +1,89 @@
+"""The console of a run on the standard output: its last lines, then what comes."""
+
+import codecs
+import sys
+
+from holter.cli.figures import plural
+from holter.cli.stdout import NO_WIDTH, Look, flush
+from holter.console.reading import ConsoleReader, Printed, size_of_console
+from holter.console.screen import Screen, harmless
+
+FIRST_LOOK_BYTES = 64 << 10
+
+
+def has_console(directory: str) -> bool:
+    """Whether the program printed anything that was kept; holter's own lines are nothing."""
+    start = b"".join(printed.data for printed in ConsoleReader(directory).last(FIRST_LOOK_BYTES))
+    return any(line.strip() and not line.startswith(b"holter: ") for line in start.splitlines())
+
+
+def left_out(directory: str) -> str:
+    """What is said about a console of which only the beginning and the end are there; else nothing."""
+    printed, kept = size_of_console(directory)
+    return f"{plural(printed - kept, 'byte')} in the middle were not kept" if printed > kept else ""
+
+
+class ConsoleTail:
+    """Prints the console of one run. On a terminal what comes is passed on as it is; elsewhere only whole lines are."""
+
+    def __init__(self, directory: str, seen: Look) -> None:
+        self._directory = directory
+        self._look = seen
+        self._reader = ConsoleReader(directory)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._screen = Screen()
+        self._shown = 0
+
+    def print_last(self, count: int, *, is_followed: bool) -> None:
+        """The last lines that there are now. Raises OSError."""
+        wanted = FIRST_LOOK_BYTES
+        _, kept = size_of_console(self._directory)
+        while True:
+            self._screen = Screen()
+            self._feed(self._reader.last(wanted))
+            lines = self._lines()
+            if len(lines) > count or wanted >= kept:
+                break
+            wanted *= 4
+        self._shown = max(0, len(lines) - count)
+        if self._is_live and is_followed:
+            # The cursor stays where the program left it, so that the next state of its progress bar replaces this one.
+            end = "\n" if self._screen.is_at_start else ""
+            sys.stdout.write("\n".join(lines[self._shown :]) + end)
+        else:
+            self._print_lines(is_all=not is_followed)
+        flush()
+
+    def print_new(self, *, is_last: bool = False) -> None:
+        """What was printed since; `is_last` where nothing will follow. Raises OSError."""
+        printed = self._reader.hear()
+        if self._is_live:
+            sys.stdout.write(harmless("".join(map(self._text, printed))) + ("\n" if is_last else ""))
+            flush()
+            return
+        self._feed(printed)
+        self._print_lines(is_all=is_last)
+        flush()
+
+    @property
+    def _is_live(self) -> bool:
+        return self._look.width != NO_WIDTH
+
+    def _lines(self) -> list[str]:
+        return self._screen.lines(has_colour=self._look.has_colour)
+
+    def _feed(self, printed: list[Printed]) -> None:
+        for each in printed:
+            self._screen.feed(self._text(each))
+
+    def _text(self, printed: Printed) -> str:
+        text = self._decoder.decode(printed.data)
+        return f"\n[{plural(printed.missed, 'byte')} left out]\n{text}" if printed.missed else text
+
+    def _print_lines(self, *, is_all: bool) -> None:
+        """Lines that are whole: the last one may still be a progress bar."""
+        lines = self._lines()
+        whole = lines if is_all or self._screen.is_at_start else lines[:-1]
+        for line in whole[self._shown :]:
+            print(line)
+        self._shown = max(self._shown, len(whole))

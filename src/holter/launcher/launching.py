@@ -1,0 +1,155 @@
+"""From a command line to a run: makes the run, starts the command and its sidecar, waits, and says how it ended."""
+
+import os
+import socket
+import sys
+from typing import Any
+
+from holter.errors import NotRunnable
+from holter.launcher.attending import Attendant, hold_signals
+from holter.launcher.closing_words import say_how_it_ended
+from holter.launcher.output import Output
+from holter.launcher.program import find_program, replace_by, spawn
+from holter.launcher.recorded import RecordedCommand
+from holter.launcher.streams import Streams, closed_descriptors, occupy_standard, open_streams
+from holter.model.clock import Clock
+from holter.probes.identity import identify
+from holter.recording import launched
+from holter.recording.place import console_limit
+from holter.recording.settings import ENVIRONMENT, Settings, read_settings
+from holter.recording.spawning import linger_s, open_pidfd, spawn_sidecar
+from holter.recording.voice import Voice
+from holter.wire.way_back import Pumped, Watch
+
+
+def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], /) -> int:
+    """Run the command to its end as a run; returns the exit code for the shell, 128+n for signal n.
+
+    Raises UsageError for what can't work; a command that can't be run is said here, and its code returned.
+
+    Args:
+        command: the command and its arguments.
+        options: settings as the user gave them, by their names.
+        config: the run's configuration.
+    """
+    closed = closed_descriptors()
+    occupy_standard()
+    environ = dict(os.environ)
+    settings = read_settings(options, environ)
+    try:
+        program = find_program(command[0], environ)
+        if settings.mode == "disabled":
+            replace_by(program, command, environ=environ)
+        return _Launch(command, settings, closed=closed).run(program, {**environ, **_as_environment(options)}, config)
+    except NotRunnable as error:
+        sys.stderr.write(f"holter: {error}\n")
+        return error.exit_code
+
+
+class _Launch:
+    """The steps for one command, in the order in which they are called."""
+
+    def __init__(self, command: list[str], settings: Settings, *, closed: tuple[int, ...]) -> None:
+        self.command = command
+        self.settings = settings
+        self.clock = Clock()
+        self.voice = Voice(silent=settings.silent, quiet=settings.quiet)
+        self.recorded = RecordedCommand(settings, os.environ, voice=self.voice, clock=self.clock)
+        self.console_bytes = console_limit(settings, self.recorded.limit_bytes)
+        self.streams = open_streams(closed, is_kept=self.console_bytes > 0)
+        self.output: Output | None = None
+        self.link: socket.socket | None = None
+
+    def run(self, program: str, environ: dict[str, str], config: dict[str, Any], /) -> int:
+        self.recorded.describe(config)
+        self._open_output()
+        held, mask = hold_signals()
+        environ |= self._for_those_who_join()
+        try:
+            pid = spawn(program, self.command, environ=environ, targets=self.streams.targets(), mask=mask)
+        except NotRunnable as error:
+            self.recorded.never_started(error.exit_code)
+            raise
+        for channel in self.streams.channels:
+            if channel.kind == "pipe":
+                channel.close_far()
+        started = identify(pid)
+        process_started = started.started if started else 0
+        self._start_sidecar(pid, process_started)
+        if self.output is not None:
+            self.output.start()
+        self.recorded.started(pid, process_started=process_started, command=self.command)
+        claims = self.output.claims if self.output else None
+        attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims)
+        ending = attendant.wait()
+        self.recorded.ended(pid, ending)
+        if self.output is not None:
+            self.output.drain(attendant.may_wait)
+            self.output.close()
+        say_how_it_ended(self.recorded.directory, self.voice)
+        code = os.waitstatus_to_exitcode(ending.status)
+        return code if code >= 0 else 128 - code
+
+    def _open_output(self) -> None:
+        """Without the means to move output, the command has what we have: it is only not kept then."""
+        if not self.streams.channels:
+            self.recorded.prints(self.streams, "")
+            return
+        try:
+            self.output = Output(
+                self.streams, self.recorded.directory, limit_bytes=self.console_bytes, clock=self.clock
+            )
+        except OSError as error:
+            self.voice.warn("console", f"the output can't be kept: {error.strerror}; the command runs all the same")
+            self.streams = Streams(kept=dict.fromkeys(self.streams.kept, f"none: {error.strerror}"))
+        self.recorded.prints(self.streams, self.output.transcript if self.output else "")
+
+    def _for_those_who_join(self) -> dict[str, str]:
+        """What makes a program that calls `holter.init()` part of this run."""
+        recorded = self.recorded
+        word = launched.Launched(recorded.run, recorded.journal, self.streams.captured)
+        data = os.path.dirname(os.path.dirname(recorded.directory))
+        return {"HOLTER_RUN_ID": recorded.run, "HOLTER_DIR": data, launched.VARIABLE: launched.as_variable(word)}
+
+    def _start_sidecar(self, pid: int, process_started: int) -> None:
+        recorded = self.recorded
+        me = identify(os.getpid())
+        pumped = None
+        if self.output is not None:
+            pumped = Pumped(
+                transcript=self.output.transcript,
+                streams=tuple(channel.stream for channel in self.streams.channels),
+                launcher_pid=os.getpid(),
+                launcher_started=me.started if me else 0,
+            )
+        message = Watch(
+            run=recorded.run,
+            directory=recorded.directory,
+            journal=recorded.journal,
+            pid=pid,
+            process_started=process_started,
+            attempt=recorded.attempt,
+            rank=recorded.identity.rank,
+            limit_bytes=recorded.limit_bytes,
+            linger_s=linger_s(),
+            console_bytes=self.console_bytes,
+            followed=tuple(self.streams.followed),
+            pumped=pumped,
+        )
+        pidfd = open_pidfd(pid)
+        self.link, theirs = socket.socketpair()
+        try:
+            descriptors = self.output.descriptors if self.output else []
+            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors)
+        except OSError as error:
+            self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
+        finally:
+            theirs.close()
+            if pidfd >= 0:
+                os.close(pidfd)
+
+
+def _as_environment(options: dict[str, Any]) -> dict[str, str]:
+    """The options as the variables that a program which joins reads; its own arguments win over them."""
+    texts = {name: ",".join(value) if name == "tags" else str(value) for name, value in options.items()}
+    return {ENVIRONMENT[name]: text for name, text in texts.items()}

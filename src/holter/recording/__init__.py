@@ -1,0 +1,1 @@
+"""What every process that begins a run shares: its settings, which run it is, what came before, and a sidecar."""

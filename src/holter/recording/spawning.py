@@ -1,0 +1,87 @@
+"""Starts a sidecar that is nobody's child, in a session of its own."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, encode
+
+# The shell leaves at once, so that the sidecar is nobody's child: a program that waits for all its children
+# must not wait for us.
+_DETACH = '"$@" &'
+_COMMAND = "HOLTER_SIDECAR_OF"
+_MOST_COMMAND = 32 << 10
+_SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBID")
+
+
+def spawn_sidecar(message: Watch, socket_fd: int, *, pidfd: int, console_fds: Sequence[int] = ()) -> None:
+    """Start a sidecar with these descriptors; the caller closes its own. Raises OSError.
+
+    Args:
+        message: what to watch first.
+        socket_fd: the far end of the way back.
+        pidfd: of the watched process; negative for none.
+        console_fds: the shared memory and the envelopes of a launcher.
+    """
+    import fcntl
+
+    wanted = {SOCKET_FD: socket_fd, PIDFD_FD: pidfd, **dict(enumerate(console_fds, FIRST_CONSOLE_FD))}
+    # Copies above 100: one target can then not overwrite the source of another.
+    sources = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for target, fd in wanted.items() if fd >= 0}
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+        actions += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in sources.items()]
+        command = [sys.executable, "-P", "-m", "holter.sidecar", encode(message).decode()]
+        shell = ["/bin/sh", "-c", _DETACH, "sh", *command]
+        pid = os.posix_spawn("/bin/sh", shell, sidecar_environment(), file_actions=actions, setsid=True, setsigmask=())
+    finally:
+        for fd in (*sources.values(), null):
+            os.close(fd)
+    with contextlib.suppress(ChildProcessError):  # the program reaps all its children by itself
+        os.waitpid(pid, 0)
+
+
+def open_pidfd(pid: int) -> int:
+    """A pidfd of a process, negative on a kernel before 5.3 and in a sandbox that forbids it."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        return -1
+
+
+def linger_s() -> float:
+    """How long a sidecar may wait for another run: shorter where a scheduler waits for it."""
+    return 5.0 if any(name in os.environ for name in _SCHEDULERS) else 60.0
+
+
+def told_command(environ: Mapping[str, str], pid: int) -> list[str] | None:
+    """In a sidecar: the command line of the process that started it, None for any other process.
+
+    It may be gone before somebody can look at it. Unlike arguments, variables are not for everybody to see.
+    """
+    teller, _, command = environ.get(_COMMAND, "").partition(" ")
+    return msgspec.json.decode(command, type=list[str]) if teller == str(pid) else None
+
+
+def without_command(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment as the process that started the sidecar has it."""
+    return {name: value for name, value in environ.items() if name != _COMMAND}
+
+
+def _own_command() -> str:
+    arguments = [argument.encode(errors="replace").decode() for argument in sys.orig_argv]
+    command = msgspec.json.encode(arguments)
+    return command.decode() if len(command) <= _MOST_COMMAND else "[]"
+
+
+def sidecar_environment() -> dict[str, str]:
+    """The program's environment, with the way to this package where it is not installed but found by sys.path."""
+    environment = {**os.environ, _COMMAND: f"{os.getpid()} {_own_command()}"}
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if not package.endswith(("site-packages", "dist-packages")):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH", ""))))
+    return environment

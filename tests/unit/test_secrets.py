@@ -1,0 +1,88 @@
+"""What is recognised as a secret, and what only looks like one."""
+
+import pytest
+
+from holter.model.secrets import mask, mask_arguments, mask_value, tells_of_secret
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HOLTER_API_KEY",
+        "WANDB_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "HF_TOKEN",
+        "SLURM_JWT",
+        "MLFLOW_TRACKING_PASSWORD",
+        "--api-key",
+        "--apikey",
+        "db.password",
+        "+db.password",
+        "--hub_token",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+    ],
+)
+def test_a_name_tells_of_a_secret(name: str) -> None:
+    assert tells_of_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "--tokenizer",
+        "--max-tokens",
+        "--max_token",
+        "--eos_token",
+        "pad-token",
+        "OMP_NUM_THREADS",
+        "--key",
+        "monkey",
+        "lr",
+    ],
+)
+def test_a_name_that_only_looks_like_one_does_not(name: str) -> None:
+    assert not tells_of_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://ada:pw@host/x", "https://…@host/x"),
+        ("https://token@host/x?y=a@b", "https://…@host/x?y=a@b"),
+        ("postgresql://u:p@ss@db/runs", "postgresql://…@db/runs"),
+        ("ssh://git@host/x", "ssh://git@host/x"),
+        ("git@github.com:a/b.git", "git@github.com:a/b.git"),
+        ("key=sk-abcdefghijklmnopqrstuvwx", "key=…"),
+        ("hf_abcdefghijklmnopqrstuvwx", "…"),
+        ("AKIAIOSFODNN7EXAMPLE and more", "… and more"),
+        ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer …"),
+        ("a\n-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nb", "a\n…\nb"),
+        ("8f1b6d6ae680", "8f1b6d6ae680"),
+        ("/home/ada/runs/sk-short", "/home/ada/runs/sk-short"),
+    ],
+)
+def test_what_has_the_shape_of_a_secret_is_masked_in_a_text(text: str, expected: str) -> None:
+    assert mask(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "is_masked"),
+    [
+        ("0123456789abcdef0123456789abcdef01234567", True),
+        ("wJalrXUtnFEMIbK7MDENGbPxRfiCYEXAMPLEKEY1", True),
+        ("/usr/local/cuda-12.8/lib64:/usr/lib/x86_64-linux-gnu/Release3", False),
+        ("--xla_gpu_enable_triton_softmax_fusion=true", False),
+        ("expandable_segments:True,max_split_size_mb:512", False),
+        ("GPU-5a1c4d83-0d0c-1a9c-9a3a-2c6e4b5f7a10", False),
+        ("4,5,6,7", False),
+    ],
+)
+def test_one_long_word_that_nobody_would_write_is_masked(value: str, is_masked: bool) -> None:
+    assert (mask_value(value) == "…") == is_masked
+
+
+def test_the_value_of_a_secret_argument_is_masked_wherever_it_stands() -> None:
+    arguments = ["train.py", "--token", "abc", "--lr", "0.1", "--api-key=x", "+db.password=y", "--url=https://a:b@c/d"]
+    expected = ["train.py", "--token", "…", "--lr", "0.1", "--api-key=…", "+db.password=…", "--url=https://…@c/d"]
+    assert mask_arguments(arguments) == expected
