@@ -288,7 +288,7 @@ def test_files_stay_files(prefix: list[str], tmp_path: Path) -> None:
         )
     assert file.read_text() == "before\nTrue True\nTrue\nerr\nraw\nchild\n"
     if prefix:
-        wait_until(lambda: only_run() and (Path(only_run().view.directory) / "output.log").exists())
+        wait_until((Path(only_run().view.directory) / "output.log").exists)
         wait_until(lambda: console() == b"True True\nTrue\nerr\nraw\nchild\n")
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 import tty
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,9 @@ class Launched:
     def has_ended(self) -> bool:
         return self.result.exists() and self.result.read_text().endswith("\n")
 
+    def has_printed(self, count: int) -> bool:
+        return len(self.read) >= count
+
     def _read(self) -> None:
         with contextlib.suppress(OSError):
             while data := os.read(self._fd, 65536):
@@ -146,7 +150,7 @@ def assert_all_ended_as_they_would_have(running: dict[str, Launched]) -> None:
         _, code, printed = PROGRAMS[name]
         wait_until(each.has_ended, within_s=30)
         assert (name, each.result.read_text()) == (name, f"{code}\n")
-        wait_until(lambda each=each, printed=printed: len(each.read) >= len(printed), within_s=10)
+        wait_until(partial(each.has_printed, len(printed)), within_s=10)
         assert (name, each.read.decode()) == (name, printed)
 
 
