@@ -1,6 +1,7 @@
 """Keeps every test away from the user's runs, and makes a skipped test a failed one in CI."""
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -11,6 +12,13 @@ FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "SLURM_", "TORCHELASTIC_")
 
 IN_CI = os.environ.get("CI") == "true"
 ALLOWED_SKIP = "not on this platform:"
+
+
+def pytest_configure() -> None:
+    # Whoever starts the tests in the background leaves them, and all programs that they start, deaf to these.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
