@@ -79,6 +79,8 @@ def _journals(directory: str, writer: str) -> Iterator[list[Record | LoggedRow]]
 
 
 def _segment(data: bytes) -> list[Record | LoggedRow]:
+    if not data.strip(b"\0"):
+        return []  # born this moment
     return list(Decoder().decode_all(data, scan(data).frames))
 
 

@@ -11,6 +11,7 @@ from holter.model.records import Exited, Finished, Marked, Raised
 
 RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED = "running", "finished", "failed", "crashed", "preempted"
 STATES = (RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED)
+NOTICED_WITHIN_NS = 1_000_000_000
 _WORST_FIRST = (CRASHED, PREEMPTED, FAILED, FINISHED)
 
 
@@ -103,8 +104,15 @@ def _last_ones(joined: Sequence[Witness]) -> list[Witness]:
     return [
         each
         for each in joined
-        if not any(other.rank == each.rank and _end_ns(each) <= other.began_ns for other in joined if other != each)
+        if not any(other.rank == each.rank and _was_over(each, other.began_ns) for other in joined if other != each)
     ]
+
+
+def _was_over(witness: Witness, at_ns: int) -> bool:
+    """Whether a process had ended by then. The sidecar notices a death some moments after it."""
+    if witness.finished is not None:
+        return witness.finished.at_ns <= at_ns
+    return _end_ns(witness) - NOTICED_WITHIN_NS <= at_ns and witness.last_seen_ns <= at_ns
 
 
 def _end_ns(witness: Witness) -> float:
