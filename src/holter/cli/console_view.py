@@ -3,12 +3,21 @@
 import codecs
 import sys
 
-from holter.cli.figures import plural
+from holter.catalog.run_view import LoadedRun
+from holter.cli.figures import plural, size
 from holter.cli.stdout import NO_WIDTH, Look, flush
 from holter.console.reading import ConsoleReader, Printed, size_of_console
 from holter.console.screen import Screen, harmless
+from holter.model.records import Console
 
 FIRST_LOOK_BYTES = 64 << 10
+_WORDS = {
+    "terminal": "every byte, on its way to the terminal",
+    "pipe": "every byte, on its way into the pipe",
+    "file": "every byte, read from the file that it goes into",
+    "python": "what Python printed; not what C libraries and child processes did, for which there is `holter run`",
+}
+"""What the words of the `Console` record mean."""
 
 
 def has_console(directory: str) -> bool:
@@ -17,10 +26,20 @@ def has_console(directory: str) -> bool:
     return any(line.strip() and not line.startswith(b"holter: ") for line in start.splitlines())
 
 
-def left_out(directory: str) -> str:
-    """What is said about a console of which only the beginning and the end are there; else nothing."""
-    printed, kept = size_of_console(directory)
-    return f"{plural(printed - kept, 'byte')} in the middle were not kept" if printed > kept else ""
+def console_lines(loaded: LoadedRun) -> list[str]:
+    """How the output of a run was kept, and what of it was not. Raises OSError."""
+    said = [record for record in loaded.said(Console) if "launcher" not in (record.stdout, record.stderr)]
+    lines = dict.fromkeys(
+        f"{name}: {_WORDS.get(how, how.replace('none:', 'not kept:'))}"
+        for record in said
+        for name, how in (("stdout", record.stdout), ("stderr", record.stderr))
+    )
+    printed, kept = size_of_console(loaded.view.directory)
+    if kept:
+        lines[f"{size(kept)} kept; `holter tail {loaded.view.id}` shows the end"] = None
+    if printed > kept:
+        lines[f"{plural(printed - kept, 'byte')} in the middle were left out: HOLTER_CONSOLE_LIMIT keeps more"] = None
+    return list(lines)
 
 
 class ConsoleTail:

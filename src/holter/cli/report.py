@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from holter.catalog.damage import Damage
-from holter.catalog.run_view import PROGRAM, LoadedRun, RunView
+from holter.catalog.run_view import PROGRAM, LoadedRun, RunView, process_of
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value, wait_status
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
-from holter.model.records import Alerted, Exited, Finished, Lost, Noted
+from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
 from holter.model.state import RUNNING
 
 MOST_PAIRS = 60
@@ -19,6 +19,7 @@ MOST_TEXT = 1000
 SOURCES = {
     "pidfd-info": "the kernel told the sidecar",
     "zombie-stat": "the sidecar read it in /proc",
+    "wait": "`holter run` waited for it",
     "gone": "nobody was there to read its exit status",
 }
 """How an exit status was learnt, by the word that stands in the journal."""
@@ -40,15 +41,18 @@ def headline(loaded: LoadedRun, seen: Look) -> str:
     )
 
 
-def sections(loaded: LoadedRun, damage: Sequence[Damage], *, used_bytes: int, now: float) -> list[Section]:
+def sections(
+    loaded: LoadedRun, damage: Sequence[Damage], *, used_bytes: int, now: float, console: Sequence[str] = ()
+) -> list[Section]:
     """All that there is to say; a section without lines is left out."""
     found = [
         Section("run", _pairs(_identity(loaded.view, now))),
         Section("config", _pairs(flat(loaded.view.config))),
         Section("summary", _pairs(loaded.view.summary)),
         Section("host", _pairs(_host(loaded.facts, loaded.view.host))),
-        Section("program", _pairs(_program(loaded.facts))),
+        Section("program", _pairs(_program(loaded))),
         Section("processes", [_process(each, loaded) for each in loaded.digests if each.opened.writer in PROGRAM]),
+        Section("console", list(console)),
         Section("alerts", [_alert(each) for each in loaded.said(Alerted)]),
         Section("notes", [f"{_time(each.at_ns)}  {clean(each.text)}" for each in loaded.said(Noted)]),
         Section("lost", [_lost(each) for each in loaded.said(Lost)]),
@@ -110,11 +114,13 @@ def _job(launcher: str, job: Mapping[str, Any]) -> str:
     return f"{launcher} {name}".rstrip()
 
 
-def _program(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _program(loaded: LoadedRun) -> dict[str, Any]:
+    facts = loaded.facts
+    launched = [list(record.command) for record in loaded.said(Launched)]
     git, python = facts.get("git") or {}, facts.get("python") or {}
     branch = f" on {git['branch']}" if git.get("branch") else ""
     named = {
-        "command": shlex.join(facts.get("command") or []),
+        "command": shlex.join((launched or [facts.get("command") or []])[-1]),
         "directory": facts.get("cwd"),
         "git": f"{git['commit'][:12]}{branch}{', with changes' if git.get('is_dirty') else ''}" if git else "",
         "python": " ".join(filter(None, (python.get("version"), python.get("executable")))),
@@ -125,14 +131,14 @@ def _program(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _process(each: Digest, loaded: LoadedRun) -> str:
     opened = each.opened
     rank = f", rank {opened.rank}" if opened.rank is not None else ""
-    kind = " (worker)" if opened.writer == "worker" else ""
-    who = f"attempt {opened.attempt}{rank}: process {opened.pid}{kind} on {clean(opened.host)}"
+    kind = {"worker": " (worker)", "launcher": " (the command)"}.get(opened.writer, "")
+    who = f"attempt {opened.attempt}{rank}: process {process_of(each).pid}{kind} on {clean(opened.host)}"
     return f"{who}, {plural(each.rows, 'row')}{_end(each, loaded)}"
 
 
 def _end(each: Digest, loaded: LoadedRun) -> str:
     exits = [record for record in loaded.said(Exited) if record.journal == each.journal]
-    best = max(exits, key=lambda record: record.status is not None, default=None)
+    best = max(exits, key=lambda record: (record.status is not None, record.source == "wait"), default=None)
     if best is not None:
         how = SOURCES.get(best.source, best.source)
         return f", gone: {how}" if best.status is None else f", {wait_status(best.status)}: {how}"

@@ -9,6 +9,8 @@ _TOKEN = re.compile(
     r"|[^\x00-\x1f\x7f-\x9f]+"
     r"|[\x00-\x1f\x7f-\x9f]"
 )
+_CUT_OFF = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]P^_X][^\x07\x1b]*\x1b?|[ -/]*)\Z")
+MOST_SEQUENCE = 4096
 _TAB = 8
 # Whoever moves further than this has no terminal in mind.
 _FAR = 10_000
@@ -30,10 +32,9 @@ class Screen:
     def feed(self, text: str) -> None:
         """Print text; a sequence that is cut off goes on with the next call."""
         text = self._rest + text
-        start = text.rfind("\x1b")
-        is_cut = start >= 0 and (found := _TOKEN.match(text, start)) is not None and found.end() == len(text)
-        whole, self._rest = (text[:start], text[start:]) if is_cut and not _is_whole(text[start:]) else (text, "")
-        for token in _TOKEN.findall(whole):
+        found = _CUT_OFF.search(text, max(0, len(text) - MOST_SEQUENCE))
+        self._rest = found[0] if found else ""
+        for token in _TOKEN.findall(text.removesuffix(self._rest)):
             self._print(token)
 
     def lines(self, *, has_colour: bool = False) -> list[str]:
@@ -108,12 +109,6 @@ def harmless(text: str) -> str:
 
 def _may_pass(token: str) -> bool:
     return token in "\n\r\t\b" or _HARMLESS.fullmatch(token) is not None
-
-
-def _is_whole(sequence: str) -> bool:
-    if sequence.startswith("\x1b["):
-        return len(sequence) > 2 and "@" <= sequence[-1] <= "~"
-    return len(sequence) > 1 and (sequence[1] not in "]P^_X" or sequence.endswith(("\x07", "\x1b\\")))
 
 
 def _render(line: list[Cell], *, has_colour: bool) -> str:

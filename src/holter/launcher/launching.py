@@ -132,6 +132,7 @@ class _Launch:
             rank=recorded.identity.rank,
             limit_bytes=recorded.limit_bytes,
             linger_s=linger_s(),
+            cwd=_working_directory(),
             console_bytes=self.console_bytes,
             followed=tuple(self.streams.followed),
             pumped=pumped,
@@ -140,13 +141,21 @@ class _Launch:
         self.link, theirs = socket.socketpair()
         try:
             descriptors = self.output.descriptors if self.output else []
-            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors)
+            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
         except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
         finally:
             theirs.close()
             if pidfd >= 0:
                 os.close(pidfd)
+
+
+def _working_directory() -> str:
+    """Empty where somebody deleted it, or its name is no text for a message."""
+    try:
+        return os.fsencode(os.getcwd()).decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _as_environment(options: dict[str, Any]) -> dict[str, str]:

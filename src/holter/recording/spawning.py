@@ -17,7 +17,9 @@ _MOST_COMMAND = 32 << 10
 _SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBID")
 
 
-def spawn_sidecar(message: Watch, socket_fd: int, *, pidfd: int, console_fds: Sequence[int] = ()) -> None:
+def spawn_sidecar(
+    message: Watch, socket_fd: int, *, pidfd: int, console_fds: Sequence[int] = (), command: Sequence[str] = ()
+) -> None:
     """Start a sidecar with these descriptors; the caller closes its own. Raises OSError.
 
     Args:
@@ -25,6 +27,7 @@ def spawn_sidecar(message: Watch, socket_fd: int, *, pidfd: int, console_fds: Se
         socket_fd: the far end of the way back.
         pidfd: of the watched process; negative for none.
         console_fds: the shared memory and the envelopes of a launcher.
+        command: what the watched process was started as, where that is not this one.
     """
     import fcntl
 
@@ -35,9 +38,11 @@ def spawn_sidecar(message: Watch, socket_fd: int, *, pidfd: int, console_fds: Se
     try:
         actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in sources.items()]
-        command = [sys.executable, "-P", "-m", "holter.sidecar", encode(message).decode()]
-        shell = ["/bin/sh", "-c", _DETACH, "sh", *command]
-        pid = os.posix_spawn("/bin/sh", shell, sidecar_environment(), file_actions=actions, setsid=True, setsigmask=())
+        sidecar = [sys.executable, "-P", "-m", "holter.sidecar", encode(message).decode()]
+        shell = ["/bin/sh", "-c", _DETACH, "sh", *sidecar]
+        own = sys.orig_argv if message.pid == os.getpid() else []
+        environment = sidecar_environment(message.pid, command or own)
+        pid = os.posix_spawn("/bin/sh", shell, environment, file_actions=actions, setsid=True, setsigmask=())
     finally:
         for fd in (*sources.values(), null):
             os.close(fd)
@@ -72,15 +77,14 @@ def without_command(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name != _COMMAND}
 
 
-def _own_command() -> str:
-    arguments = [argument.encode(errors="replace").decode() for argument in sys.orig_argv]
-    command = msgspec.json.encode(arguments)
-    return command.decode() if len(command) <= _MOST_COMMAND else "[]"
+def _as_variable(command: Sequence[str]) -> str:
+    text = msgspec.json.encode([argument.encode(errors="replace").decode() for argument in command])
+    return text.decode() if len(text) <= _MOST_COMMAND else "[]"
 
 
-def sidecar_environment() -> dict[str, str]:
+def sidecar_environment(pid: int, command: Sequence[str]) -> dict[str, str]:
     """The program's environment, with the way to this package where it is not installed but found by sys.path."""
-    environment = {**os.environ, _COMMAND: f"{os.getpid()} {_own_command()}"}
+    environment = {**os.environ, _COMMAND: f"{pid} {_as_variable(command)}"}
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if not package.endswith(("site-packages", "dist-packages")):
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH", ""))))

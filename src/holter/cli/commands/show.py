@@ -14,6 +14,7 @@ import msgspec
 from holter.catalog.damage import Damage, find_damage
 from holter.catalog.run_view import LoadedRun
 from holter.cli.choice import load_chosen
+from holter.cli.console_view import console_lines
 from holter.cli.figures import age, clean, size
 from holter.cli.parser import add_json, add_run
 from holter.cli.report import headline, render, sections
@@ -22,7 +23,7 @@ from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column
 from holter.cli.table import render as render_table
 from holter.journal.rundir import used_bytes
-from holter.model.records import Alerted, Exited, Lost, Noted
+from holter.model.records import Alerted, Console, Exited, Lost, Noted
 
 GROUP = "look"
 
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     seen = look()
     print(f"{seen.paint(clean(loaded.view.name), 'bold')}  {headline(loaded, seen)}")
-    print("\n".join(render(sections(loaded, damage, used_bytes=used, now=time.time()), seen)))
+    console = console_lines(loaded)
+    print("\n".join(render(sections(loaded, damage, used_bytes=used, now=time.time(), console=console), seen)))
     return 0
 
 
@@ -77,6 +79,7 @@ def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[
         "processes": [{**msgspec.to_builtins(each.opened), "rows": each.rows} for each in loaded.digests],
         "exits": loaded.said(Exited),
         "alerts": loaded.said(Alerted),
+        "console": loaded.said(Console),
         "noted": loaded.said(Noted),
         "lost": loaded.said(Lost),
         "damage": damage,

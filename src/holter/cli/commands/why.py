@@ -4,7 +4,7 @@ The JSON has `cause`, null for a run that finished or still runs, and `unknown` 
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -95,7 +95,7 @@ def evidence(loaded: LoadedRun) -> list[Evidence]:
     """What the witnesses of the newest attempt said about its end, in the order of time."""
     programs = {each.journal: each for each in loaded.digests if _is_of_newest_attempt(each, loaded)}
     found = [*_last_row(loaded), *_last_beat(loaded), *_words_of_the_program(programs.values())]
-    found += [_exit(record) for record in loaded.said(Exited) if record.journal in programs]
+    found += [_exit(record) for record in _exits(loaded, programs)]
     found += [
         Evidence("person", record.at_ns / 1e9, f"{record.by} marked it {record.state or 'as it was'}: {record.reason}")
         for record in loaded.said(Marked)
@@ -162,6 +162,13 @@ def _raised(loaded: LoadedRun) -> list[Raised]:
     programs = [each for each in loaded.digests if _is_of_newest_attempt(each, loaded)]
     found = [record for each in programs for record in each.said if isinstance(record, Raised)]
     return sorted((each for each in found if each.where == "main"), key=lambda each: each.at_ns)
+
+
+def _exits(loaded: LoadedRun, programs: Container[str]) -> list[Exited]:
+    """One word on each process, the best that there is: a command under `holter run` may have several witnesses."""
+    found = [record for record in loaded.said(Exited) if record.journal in programs]
+    best = sorted(found, key=lambda record: (record.status is not None, record.source == "wait"))
+    return list({record.pid: record for record in best}.values())
 
 
 def _exit(record: Exited) -> Evidence:

@@ -1,10 +1,16 @@
 """Copies what Python's own standard streams were given, after they have taken it.
 
-Nothing is replaced: the streams stay the objects that they are, and only the `write` of the binary layer below the
-text is wrapped. There all text arrives, whoever wraps or tees it above, and no lock of the streams is held.
+Nothing is replaced: the streams stay the objects that they are, and only their `write` and `flush` are wrapped. Not
+those of the binary layer below: CPython before 3.12.4 mixes texts up when a thread switch falls between the two layers
+(https://github.com/python/cpython/issues/119506), and code of ours there would make such switches frequent.
 """
 
+import contextlib
+import io
 import sys
+import threading
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,7 +23,9 @@ from holter.recording.outlets import NAMES, follow, kind_of, stream_id
 from holter.wire.way_back import Followed
 
 _STREAMS = {1: STDOUT, 2: STDERR}
-_OUR_OWN = b"holter: "
+_OUR_OWN = "holter: "
+# A line comes in pieces: print() hands over the text and its end one after the other.
+MOST_PIECES = 64
 
 
 class Printing(msgspec.Struct):
@@ -65,14 +73,15 @@ def _not_copied(fd: int, kind: str) -> str:
         return "it is closed"
     if "ipykernel" in sys.modules:
         return "a notebook shows its output itself"
-    return "" if _binary_layer(fd) is not None else "Python's stream is not the standard one"
+    return "" if _stream(fd) is not None else "Python's stream is not the standard one"
 
 
-def _binary_layer(fd: int) -> Any:
+def _stream(fd: int) -> Any:
+    """Python's own stream, whoever wraps it; None where there is none that can be told from others."""
     stream = sys.__stdout__ if fd == 1 else sys.__stderr__
     try:
-        return stream.buffer if stream is not None and stream.fileno() == fd else None
-    except (AttributeError, OSError, ValueError):  # replaced by somebody, or closed
+        return stream if type(stream) is io.TextIOWrapper and stream.fileno() == fd else None
+    except (OSError, ValueError):  # closed, or without a descriptor
         return None
 
 
@@ -83,64 +92,88 @@ class Copy:
         self._directory = directory
         self._limit_bytes = limit_bytes
         self._clock = clock
+        self._lock = threading.RLock()  # a signal handler may print in the middle of the first line
         self._writer: TranscriptWriter | None = None
         self._is_broken = False
 
-    def keep(self, data: Any, stream: int) -> None:
+    def keep(self, data: bytes, stream: int) -> None:
         """Append what was printed."""
+        if self._is_broken:
+            return
         try:
-            if self._writer is None:
-                self._writer = self._begin()
-            if self._writer is not None:
-                self._writer.append(data if type(data) is bytes else bytes(data), stream)
-        except Exception:  # noqa: BLE001  the boundary: printing goes on
+            (self._writer or self._begin()).append(data, stream)
+        except Exception:  # noqa: BLE001  the boundary: printing goes on, and what failed is not tried at each line
             self._is_broken = True
 
     def after_fork(self) -> None:
         """In a forked child: a transcript of its own, for the lock of this one may be held by a thread that is gone."""
+        self._lock = threading.RLock()
         self._writer = None
 
-    def _begin(self) -> TranscriptWriter | None:
-        if self._is_broken:
-            return None
-        self._is_broken = True  # until it worked: a directory that can't be written is not asked at each line
-        name = claim_name(self._directory)
-        self._is_broken = False
-        return TranscriptWriter(self._directory, name, limit_bytes=self._limit_bytes, clock=self._clock)
+    def _begin(self) -> TranscriptWriter:
+        with self._lock:
+            if self._writer is None:
+                name = claim_name(self._directory)
+                limit = self._limit_bytes
+                self._writer = TranscriptWriter(self._directory, name, limit_bytes=limit, clock=self._clock)
+            return self._writer
 
 
 class _Tap:
-    """Our wrapper around one stream's `write`, with the copies that want to know."""
+    """Our wrapper around one stream's `write` and `flush`, with the copies that want to know."""
 
-    def __init__(self, fd: int, layer: Any) -> None:
-        self.layer = layer
+    def __init__(self, fd: int, stream: Any) -> None:
         self.copies: tuple[Copy, ...] = ()
-        self.ending: tuple[Copy, ...] = ()
-        self._stream = _STREAMS[fd]
-        self._real = layer.write
-        layer.write = self.write
+        self._code = _STREAMS[fd]
+        self._stream = stream
+        self._pieces: deque[str] = deque()
+        self._wrappers = {"write": self._wrap_write(stream.write), "flush": self._wrap_flush(stream.flush)}
+        for name, wrapper in self._wrappers.items():
+            setattr(stream, name, wrapper)
 
-    def write(self, data: Any, /) -> Any:
-        count = self._real(data)
-        if count is not None and count < len(data):
-            data = data[:count]
-        if data[:8] != _OUR_OWN:
+    def _wrap_write(self, real: Callable[[str], int]) -> Callable[[str], int]:
+        # What it needs is in its closure: print() calls it for each of its arguments and what is between them.
+        pieces, append, hand_on = self._pieces, self._pieces.append, self.hand_on
+
+        def write(text: str, /) -> int:
+            count = real(text)
+            append(text)
+            if text[-1:] == "\n" or len(pieces) > MOST_PIECES:
+                hand_on()
+            return count
+
+        return write
+
+    def _wrap_flush(self, real: Callable[[], None]) -> Callable[[], None]:
+        def flush() -> None:
+            real()
+            self.hand_on()
+
+        return flush
+
+    def hand_on(self) -> None:
+        """Give all pieces so far to the copies; each of several threads gives what it finds."""
+        pieces = []
+        with contextlib.suppress(IndexError):
+            while True:
+                pieces.append(self._pieces.popleft())
+        text = "".join(pieces)
+        if text and not text.startswith(_OUR_OWN):
+            data = text.encode("utf-8", "replace")
             for copy in self.copies:
-                copy.keep(data, self._stream)
-        if self.ending:
-            self.drop_ending()
-        return count
-
-    def drop_ending(self) -> None:
-        self.copies = tuple(copy for copy in self.copies if copy not in self.ending)
-        self.ending = ()
-        if not self.copies:
-            self.restore()
+                copy.keep(data, self._code)
 
     def restore(self) -> None:
         """Take our wrapper off, unless somebody has put theirs around it."""
-        if vars(self.layer).get("write") == self.write:
-            del self.layer.write
+        for name, wrapper in self._wrappers.items():
+            if vars(self._stream).get(name) is wrapper:
+                delattr(self._stream, name)
+
+    def after_fork(self) -> None:
+        """In a forked child: what was not handed on yet is the parent's."""
+        self._pieces.clear()
+        for copy in self.copies:
+            copy.after_fork()
 
 
 class PrintedStreams:
@@ -148,36 +181,29 @@ class PrintedStreams:
 
     def __init__(self) -> None:
         self.is_leaving = False
-        """The interpreter exits: it will still write what is in its buffers."""
+        """The interpreter exits: what is printed on the way out belongs to the run."""
         self._taps: dict[int, _Tap] = {}
 
     def copy(self, copy: Copy, fds: list[int]) -> None:
         """Begin to copy these streams."""
         for fd in fds:
-            layer = _binary_layer(fd)
-            tap = self._taps.get(fd)
-            if layer is not None and (tap is None or not tap.copies):
-                tap = self._taps[fd] = _Tap(fd, layer)
-            if tap is not None:
-                tap.copies = (*tap.copies, copy)
+            if fd not in self._taps and (stream := _stream(fd)) is not None:
+                self._taps[fd] = _Tap(fd, stream)
+            if fd in self._taps:
+                self._taps[fd].hand_on()
+                self._taps[fd].copies = (*self._taps[fd].copies, copy)
 
     def stop(self, copy: Copy) -> None:
-        """The run has ended. What the text layer still holds was printed before: it comes with the next write."""
+        """The run has ended."""
         if self.is_leaving:
             return
-        for fd, tap in self._taps.items():
-            if copy in tap.copies:
-                tap.ending = (*tap.ending, copy)
-                if not _may_hold_back(fd):
-                    tap.drop_ending()
+        for fd, tap in list(self._taps.items()):
+            tap.hand_on()
+            tap.copies = tuple(each for each in tap.copies if each is not copy)
+            if not tap.copies:
+                self._taps.pop(fd).restore()
 
     def after_fork(self) -> None:
         """In a forked child."""
         for tap in self._taps.values():
-            for copy in tap.copies:
-                copy.after_fork()
-
-
-def _may_hold_back(fd: int) -> bool:
-    stream = sys.__stdout__ if fd == 1 else sys.__stderr__
-    return not (getattr(stream, "line_buffering", False) or getattr(stream, "write_through", False))
+            tap.after_fork()
