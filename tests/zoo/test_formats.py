@@ -24,6 +24,7 @@ from holter.model.records import (
     Finished,
     Flushed,
     Launched,
+    Looked,
     Lost,
     Marked,
     Noted,
@@ -178,6 +179,7 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
         Marked(at_ns=40, state="failed", reason="wrong data", by="ann"),
         Launched(at_ns=41, pid=4713, process_started=98, command=("python", "train.py")),
         Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"),
+        Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}),
     ]
 
 

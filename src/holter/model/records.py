@@ -258,6 +258,19 @@ class Facts(Record, frozen=True, kw_only=True):
     facts: dict[str, Any]
 
 
+class Looked(Record, frozen=True, kw_only=True):
+    """A source was asked about the end of a process; `holter.model.evidence` has the form of each answer."""
+
+    source: str
+    pid: int = 0
+    """The process that it is about; 0 for the whole run."""
+    found: dict[str, Any] = {}
+    because: str = ""
+    """Why the source could not be asked, and then `found` is empty."""
+    remedy: str = ""
+    """How to make it so that it can be asked."""
+
+
 class Marked(Record, frozen=True, kw_only=True):
     """A person's word on how the run ended; an empty state takes the word back."""
 
@@ -291,6 +304,7 @@ KINDS: dict[int, type[Record]] = {
     21: Saved,
     24: Launched,
     25: Console,
+    26: Looked,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
@@ -310,5 +324,6 @@ LASTING = (
     ChildExited,
     Launched,
     Console,
+    Looked,
 )
 """Repeated at the start of each segment, so that the last one tells the whole story."""

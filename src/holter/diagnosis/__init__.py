@@ -1,0 +1,1 @@
+"""Evidence in, verdicts out. Pure: reads no file, no clock, no network."""

@@ -1,0 +1,71 @@
+"""What a rule can answer, and what all answers together come to."""
+
+import msgspec
+
+from holter.model.evidence import Evidence
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One fact: where it was read, when it happened (seconds since 1970), what it was."""
+
+    source: str
+    at: float
+    text: str
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that fires. `title` is one plain sentence with the numbers of this run."""
+
+    cause: str
+    confidence: float
+    """The share of such verdicts that are right, as the zoo has it; ranking bounds it where a witness is weak."""
+    title: str
+    because: tuple[Fact, ...]
+    """Two to five, the strongest first."""
+    advice: tuple[str, ...] = ()
+    """The most useful first, with the numbers of this run; made by `diagnosis.advice`."""
+    contributing: tuple[str, ...] = ()
+    state: str = ""
+    """The state that this cause demands, such as `preempted`; empty where the exit decides."""
+    is_consequence: bool = False
+    """It follows from the death of another process: `BrokenProcessPool`, a rank ended by its agent."""
+
+
+class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause that one might suspect here and that a number speaks against."""
+
+    cause: str
+    because: str
+
+
+class NotObservable(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause that can be neither named nor excluded, why, and how to make it so."""
+
+    cause: str
+    because: str
+    remedy: str
+
+
+Answer = Verdict | RuledOut | NotObservable | None
+
+
+class Example(msgspec.Struct, frozen=True):
+    """Evidence with what a rule must make of it: `fires` a verdict, or any other answer."""
+
+    evidence: Evidence
+    fires: bool
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said about the end of a run. `cause` is None for a run that finished, or is alive and well."""
+
+    cause: str | None
+    confidence: float
+    title: str
+    state: str
+    candidates: tuple[str, ...] = ()
+    evidence: tuple[Fact, ...] = ()
+    advice: tuple[str, ...] = ()
+    contributing: tuple[str, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    not_observable: tuple[NotObservable, ...] = ()
