@@ -32,6 +32,7 @@ INFANCY_S = 0.2
 START_WITHIN_S = 20.0
 LEAVE_WITHIN_S = 10.0
 LISTEN_EVERY_S = 0.005
+MOST_UNBORN = 20
 
 
 class Aim(StrEnum):
@@ -52,9 +53,11 @@ class Struck(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
     invented: int
     state: str
-    """Empty where the program died inside `init()`, before there was a run."""
+    """Empty where the program died inside `init()`, before there was a run: such a kill proves nothing."""
     sidecar_left: bool | None
     """The sidecar ended by itself; None where nobody looked."""
+    unborn: int = 0
+    """How many kills before this one came too early to leave a run."""
 
 
 class Target:
@@ -119,9 +122,17 @@ class Target:
 
 
 def strike(aim: Aim, scratch: Path) -> Struck:
-    """One kill; where it can't be judged, the reason stands in place of the state, and the other kills go on."""
+    """One kill that left a run; one that came too early for that is made again, with another program.
+
+    Where it can't be judged, the reason stands in place of the state, and the other kills go on.
+    """
     try:
-        return start_and_kill(aim, scratch)
+        for unborn in range(MOST_UNBORN):
+            struck = start_and_kill(aim, scratch)
+            # Where a row was acknowledged there must be a run: that one is judged, and found wanting.
+            if struck.state or struck.acknowledged:
+                return msgspec.structs.replace(struck, unborn=unborn)
+        raise TimeoutError(f"{MOST_UNBORN} programs in a row had no run yet when they were killed")
     except (OSError, AssertionError) as error:
         reason = f"not judged: {error!r}"
         return Struck(aim=aim, acknowledged=0, found=0, lost=0, invented=0, state=reason, sidecar_left=None)

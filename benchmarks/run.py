@@ -28,7 +28,10 @@ from benchmarks.plan import Plan  # noqa: E402
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs" / "benchmarks.md"
 # The order of the README. A measure that is not named here comes last.
-ORDER = "log-latency paced-latency loop-overhead start kills machine-death sidecar journal-size many-runs".split()
+ORDER = (
+    "log-latency paced-latency loop-overhead start kills machine-death launcher unnoticed survivors console-kills "
+    "sidecar journal-size many-runs"
+).split()
 
 
 def measure_names() -> list[str]:

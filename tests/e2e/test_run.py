@@ -5,37 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from holter.model.records import Console, Exited, Launched
 from tests.e2e.commands import COMMANDS, bash, python
+from tests.e2e.launches import QUIET, RUN, UNDER_HOLTER, in_pipes, on_terminal, run_piped, shell_code
 from tests.e2e.programs import data_directory, only_run, sidecars, wait_until
 from tests.e2e.terminals import Terminal
-
-RUN = [sys.executable, "-m", "holter", "run"]
-UNDER_HOLTER = [*RUN, "--"]
-QUIET = {"HOLTER_SILENT": "1"}
-
-
-def run_piped(command: Sequence[str], typed: bytes = b"", **environ: str) -> tuple[int, bytes, bytes]:
-    """Exit code as a shell sees it, stdout, stderr."""
-    done = subprocess.run(
-        command, input=typed, capture_output=True, env={**os.environ, **QUIET, **environ}, timeout=60, check=False
-    )
-    return shell_code(done.returncode), done.stdout, done.stderr
-
-
-def shell_code(code: int) -> int:
-    return code if code >= 0 else 128 - code
-
-
-def run_on_terminal(command: Sequence[str], *, typed: bytes = b"", settle_s: float = 0.05) -> tuple[int, bytes]:
-    with Terminal(command, size=(33, 101)) as terminal:
-        terminal.type(typed)
-        return terminal.wait(settle_s), terminal.shown
 
 
 def console() -> bytes:
@@ -44,17 +22,18 @@ def console() -> bytes:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_in_pipes_is_the_same_with_and_without(name: str) -> None:
-    without = run_piped(COMMANDS[name], b"typed\nmore")
-    assert run_piped([*UNDER_HOLTER, *COMMANDS[name]], b"typed\nmore") == without
+    without = in_pipes(name, [])
+    assert in_pipes(name, UNDER_HOLTER) == without
     assert sorted(console().splitlines()) == sorted((without[1] + without[2]).splitlines()) or b"\xff" in without[1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_on_a_terminal_is_the_same_with_and_without(name: str) -> None:
-    typed = b"typed\nmore\n\x04" if "input" in name or "typed" in name else b""
-    settle_s = 0.5 if "behind" in name else 0.05
-    without = run_on_terminal(COMMANDS[name], typed=typed, settle_s=settle_s)
-    assert run_on_terminal([*UNDER_HOLTER, *COMMANDS[name]], typed=typed, settle_s=settle_s) == without
+    assert on_terminal(name, UNDER_HOLTER) == on_terminal(name, [])
+
+
+def test_forty_commands_are_compared() -> None:
+    assert len(COMMANDS) >= 40
 
 
 REPORTS_SIGNALS = python(

@@ -52,6 +52,7 @@ class ConsoleTail:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._screen = Screen()
         self._shown = 0
+        self._is_mid_line = False
 
     def print_last(self, count: int, *, is_followed: bool) -> None:
         """The last lines that there are now. Raises OSError."""
@@ -68,7 +69,7 @@ class ConsoleTail:
         if self._is_live and is_followed:
             # The cursor stays where the program left it, so that the next state of its progress bar replaces this one.
             end = "\n" if self._screen.is_at_start else ""
-            sys.stdout.write("\n".join(lines[self._shown :]) + end)
+            self._write("\n".join(lines[self._shown :]) + end)
         else:
             self._print_lines(is_all=not is_followed)
         flush()
@@ -77,12 +78,17 @@ class ConsoleTail:
         """What was printed since; `is_last` where nothing will follow. Raises OSError."""
         printed = self._reader.hear()
         if self._is_live:
-            sys.stdout.write(harmless("".join(map(self._text, printed))) + ("\n" if is_last else ""))
+            self._write(harmless("".join(map(self._text, printed))))
+            self._write("\n" if is_last and self._is_mid_line else "")
             flush()
             return
         self._feed(printed)
         self._print_lines(is_all=is_last)
         flush()
+
+    def _write(self, text: str) -> None:
+        self._is_mid_line = not text.endswith("\n") if text else self._is_mid_line
+        sys.stdout.write(text)
 
     @property
     def _is_live(self) -> bool:

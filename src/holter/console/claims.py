@@ -18,7 +18,7 @@ _HEAD_BYTES = 64
 _AREA_BYTES = _HEAD_BYTES + CHUNK_BYTES
 _SIZE = _HEAD_BYTES + 2 * FLOWS * _AREA_BYTES
 
-_TURN, _STOPPED_ITSELF, _SIDECAR_PID, _STANDING_IN = 0, 8, 16, 24
+_TURN, _STOPPED_ITSELF, _SIDECAR_PID, _STANDING_IN, _GAVE_UP = 0, 8, 16, 24, 32
 _NUMBER = struct.Struct("=Q")
 _PROGRESS = struct.Struct("=QQQ")  # bytes in the chunk, of these handed on, 1 + the transcript's end before it
 _ADOPTED = (1 << 64) - 1
@@ -151,6 +151,15 @@ class Claims:
     @is_standing_in.setter
     def is_standing_in(self, value: bool) -> None:
         self._set(_STANDING_IN, value)
+
+    @property
+    def gave_up(self) -> bool:
+        """The launcher can't move any more, whatever the reason: the sidecar must."""
+        return bool(self._get(_GAVE_UP))
+
+    @gave_up.setter
+    def gave_up(self, value: bool) -> None:
+        self._set(_GAVE_UP, value)
 
     @property
     def sidecar_pid(self) -> int:

@@ -145,6 +145,11 @@ class Pump:
         """Whether so much waits that the program may be blocked."""
         return any(flow.is_open and _waiting(flow.source) >= PRESSING_BYTES for flow in self.flows)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything was printed that nobody has read."""
+        return any(flow.is_open and _waiting(flow.source) > 0 for flow in self.flows)
+
     def wake_by(self, fd: int) -> None:
         """Let `wait` return when this descriptor can be read."""
         self._poll.register(fd, select.POLLIN)

@@ -17,23 +17,29 @@ class Scrubber:
         self._directory = directory
         self._seen: dict[str, int] = {}
 
-    def scrub(self) -> None:
-        """Overwrite what was found in that which is new. Raises OSError."""
+    def scrub(self, most_bytes: int) -> bool:
+        """Overwrite secrets in what is new, or in so much of it; false where there is more. Raises OSError.
+
+        A program that prints more than can be looked through beside it must not wait for us.
+        """
         for pieces in list_transcripts(self._directory).values():
             for piece in pieces:
-                self._scrub(piece)
+                most_bytes -= self._scrub(piece, most_bytes)
+                if most_bytes <= 0:
+                    return False
+        return True
 
-    def _scrub(self, piece: Piece) -> None:
-        seen = self._seen.get(piece.path, 0)
+    def _scrub(self, piece: Piece, most_bytes: int) -> int:
+        before = seen = self._seen.get(piece.path, 0)
         try:
             if os.stat(piece.path).st_size == seen:
-                return
+                return 0
             fd = os.open(piece.path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:  # it made room for a newer one
-            return
+            return 0
         try:
             size = os.fstat(fd).st_size
-            while seen < size:
+            while seen < size and seen - before < most_bytes:
                 start = max(0, seen - OVERLAP_BYTES)
                 data = os.pread(fd, CHUNK_BYTES, start)
                 for first, last in find_secrets(data):
@@ -46,3 +52,4 @@ class Scrubber:
         finally:
             os.close(fd)
         self._seen[piece.path] = seen
+        return seen - before

@@ -15,6 +15,8 @@ MARK_EVERY_NS = 10_000_000
 PIECES_OF_END = 8
 # An index never takes more than a quarter of its piece's room, however often the streams alternate.
 BYTES_PER_MARK = 4 * MARK.size
+# A line is not divided between two pieces, unless it is longer than this.
+MOST_LINE = 4 << 10
 
 
 class TranscriptWriter:
@@ -49,22 +51,23 @@ class TranscriptWriter:
     def append(self, data: Chunk, stream: int, *, may_write: Callable[[], bool] | None = None) -> None:
         """Keep these bytes, unless `may_write` says at the last moment that another process has done so."""
         with self._lock:
+            rest = memoryview(data)
             try:
-                if self._fd < 0:
-                    self.reopen()
-                if self._size >= self._room:
-                    self._begin_piece()
-                now_ns = self._clock.now_ns()
-                if stream != self._stream or now_ns - self._marked_ns >= MARK_EVERY_NS:
-                    self._mark(now_ns, stream)
-                if may_write is not None and not may_write():
-                    return
-                written = os.write(self._fd, data)
-                self._size += written
-                if written < len(data):
-                    self._append_rest(memoryview(data)[written:])
+                while rest:
+                    if self._fd < 0:
+                        self.reopen()
+                    if self._size >= self._room:
+                        self._begin_piece()
+                    now_ns = self._clock.now_ns()
+                    if stream != self._stream or now_ns - self._marked_ns >= MARK_EVERY_NS:
+                        self._mark(now_ns, stream)
+                    if may_write is not None and not may_write():
+                        return
+                    written = os.write(self._fd, rest[: self._fitting(rest)])
+                    self._size += written
+                    rest = rest[written:]  # a full disk takes a part of it, and refuses what is left
             except OSError:
-                self._miss(len(data))
+                self._miss(len(rest))
 
     def skip(self, count: int) -> None:
         """Leave out so many bytes: what follows begins another piece."""
@@ -89,15 +92,12 @@ class TranscriptWriter:
                     os.close(fd)
             self._fd = self._index_fd = -1
 
-    def _append_rest(self, data: memoryview) -> None:
-        # A regular file takes less than all only where the disk is full; the next write says so.
-        try:
-            while data:
-                written = os.write(self._fd, data)
-                self._size += written
-                data = data[written:]
-        except OSError:
-            self._miss(len(data))
+    def _fitting(self, data: memoryview) -> int:
+        """How many of these bytes belong into this piece: a little more than fit, where that makes a line whole."""
+        room = self._room - self._size
+        if len(data) <= room:
+            return len(data)
+        return room + max(0, bytes(data[room - 1 : room + MOST_LINE]).find(b"\n"))
 
     def _miss(self, count: int) -> None:
         self.missed += count

@@ -2,12 +2,10 @@
 
 import os
 import socket
-import sys
 from typing import Any
 
 from holter.errors import NotRunnable
 from holter.launcher.attending import Attendant, hold_signals
-from holter.launcher.closing_words import say_how_it_ended
 from holter.launcher.output import Output
 from holter.launcher.program import find_program, replace_by, spawn
 from holter.launcher.recorded import RecordedCommand
@@ -42,7 +40,7 @@ def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], 
             replace_by(program, command, environ=environ)
         return _Launch(command, settings, closed=closed).run(program, {**environ, **_as_environment(options)}, config)
     except NotRunnable as error:
-        sys.stderr.write(f"holter: {error}\n")
+        Voice().warn("command", str(error))
         return error.exit_code
 
 
@@ -75,17 +73,18 @@ class _Launch:
                 channel.close_far()
         started = identify(pid)
         process_started = started.started if started else 0
-        self._start_sidecar(pid, process_started)
         if self.output is not None:
             self.output.start()
+        self._start_sidecar(pid, process_started)
         self.recorded.started(pid, process_started=process_started, command=self.command)
         claims = self.output.claims if self.output else None
+        from holter.launcher.closing_words import say_how_it_ended  # while the command runs
+
         attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims)
         ending = attendant.wait()
         self.recorded.ended(pid, ending)
         if self.output is not None:
             self.output.drain(attendant.may_wait)
-            self.output.close()
         say_how_it_ended(self.recorded.directory, self.voice)
         code = os.waitstatus_to_exitcode(ending.status)
         return code if code >= 0 else 128 - code

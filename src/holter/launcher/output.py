@@ -1,5 +1,6 @@
 """Moves the command's output in a thread of the launcher, and leaves it to the sidecar should we not be able to."""
 
+import contextlib
 import os
 import threading
 import time
@@ -9,6 +10,7 @@ from holter.console.claims import LAUNCHER, SIDECAR, Claims, make_claims
 from holter.console.envelope import Envelope
 from holter.console.files import claim_name
 from holter.console.pump import Flow, Pump, open_sink
+from holter.console.scrubbing import Scrubber
 from holter.console.transcript import TranscriptWriter
 from holter.launcher.streams import Channel, Streams
 from holter.model.clock import Clock
@@ -16,6 +18,11 @@ from holter.probes.procfs import read_stat
 
 LOOK_S = 0.002
 DRAIN_MS = 50.0
+# After a failure of ours: how long the sidecar may take for what the command left behind, and for the last of it.
+GIVEN_UP_S = 5.0
+HANDED_ON_S = 0.1
+# More than there can be.
+SCRUB_BYTES = 1 << 40
 
 
 class Output:
@@ -27,6 +34,7 @@ class Output:
     def __init__(self, streams: Streams, directory: str, *, limit_bytes: int, clock: Clock) -> None:
         """Raises OSError."""
         self.transcript = claim_name(directory)
+        self._directory = directory
         self._channels = streams.channels
         self._claims_fd = make_claims()
         self.claims = Claims(self._claims_fd)
@@ -50,18 +58,23 @@ class Output:
         self._thread.start()
 
     def drain(self, may_wait: Callable[[float], bool]) -> None:
-        """The command has ended: wait until all that it printed is handed on, as long as `may_wait` allows."""
+        """The command has ended: wait until all that it printed is handed on, as long as `may_wait` allows.
+
+        Then leave to the sidecar what children of the command still print.
+        """
         for channel in self._channels:
             channel.close_far()
         self._is_draining = True
         os.write(self._waker, b".")
-        while not self._drained.wait(0.001) and may_wait(0.0):
-            continue
-
-    def close(self) -> None:
-        """Leave to the sidecar what children of the command still print."""
+        while not self._drained.wait(0.001):
+            if not may_wait(0.0):
+                return  # the thread ends with the process
         self._pump.close()
         self._writer.close()
+        stat = read_stat(self.claims.sidecar_pid)
+        if self.claims.sidecar_pid and (stat is None or stat.is_dead):
+            with contextlib.suppress(OSError):  # what the sidecar would have done, if nobody had killed it
+                Scrubber(self._directory).scrub(SCRUB_BYTES)
 
     def _open_flow(self, number: int, channel: Channel) -> Flow:
         sink = open_sink(channel.fds[0])
@@ -71,13 +84,29 @@ class Output:
         return Flow(channel.source, sink, stream=channel.stream, areas=areas, envelope=envelope)
 
     def _work(self) -> None:
+        try:
+            self._move_all()
+        except Exception:  # noqa: BLE001  the boundary: the command must not wait for a failure of ours
+            self._leave_to_sidecar()
+        self._drained.set()
+
+    def _leave_to_sidecar(self) -> None:
+        self.claims.gave_up = True
+        self.claims.unlock()
+        while not self._is_draining:
+            time.sleep(LOOK_S)
+        deadline = time.monotonic() + GIVEN_UP_S
+        while self._pump.is_waiting and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+        time.sleep(HANDED_ON_S)
+
+    def _move_all(self) -> None:
         while not self._is_draining:
             self._move(self._pump.wait())
             self._release_ended()
         self._pump.ignore(self._wake)
         while not self._pump.is_drained():
             self._move(self._pump.wait(DRAIN_MS))
-        self._drained.set()
 
     def _move(self, events: dict[int, int]) -> None:
         """Move what there is. While we were stopped the sidecar did; it ends that when it sees us, if it still can."""

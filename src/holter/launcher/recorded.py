@@ -13,7 +13,6 @@ from holter.launcher.attending import Ending
 from holter.launcher.streams import Streams
 from holter.model.clock import Clock
 from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Opened, Record
-from holter.model.secrets import mask_arguments
 from holter.probes.identity import ProcessIdentity, identify
 from holter.recording.identity import identify_run, new_name
 from holter.recording.launched import read_launched
@@ -77,6 +76,8 @@ class RecordedCommand:
 
     def started(self, pid: int, *, process_started: int, command: list[str]) -> None:
         """Write down which process it is."""
+        from holter.model.secrets import mask_arguments  # while the command runs
+
         shown = tuple(mask_arguments([os.fsencode(word).decode("utf-8", "replace") for word in command]))
         self._keep(Launched(at_ns=self._clock.now_ns(), pid=pid, process_started=process_started, command=shown))
 

@@ -2,15 +2,17 @@
 
 import contextlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from holter.errors import NewerJournal, UsageError
-from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments, make_private
 from holter.model.records import Described
 from holter.probes.identity import ProcessIdentity, is_alive
+
+if TYPE_CHECKING:
+    from holter.journal.digest import Digest
 
 
 class Past(msgspec.Struct):
@@ -69,9 +71,11 @@ def recall(directory: str, process: ProcessIdentity, *, launcher: str = "") -> P
     return past
 
 
-def _digests(directory: str) -> list[Digest]:
+def _digests(directory: str) -> "list[Digest]":
     if not os.path.isdir(directory):
         return []
+    from holter.journal.digest import digest  # milliseconds that only a run which goes on costs
+
     try:
         journals = list_segments(directory)
         return [found for journal, paths in journals.items() if (found := digest(journal, paths))]
@@ -81,7 +85,7 @@ def _digests(directory: str) -> list[Digest]:
         return []
 
 
-def _add(past: Past, found: Digest, process: ProcessIdentity) -> None:
+def _add(past: Past, found: "Digest", process: ProcessIdentity) -> None:
     opened = found.opened
     if opened.attempt > past.attempts:
         past.attempts, past.is_alive = opened.attempt, False

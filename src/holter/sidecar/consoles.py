@@ -14,6 +14,8 @@ from holter.model.clock import Clock
 from holter.wire.way_back import Followed, Watch
 
 EVERY_S = 1.0
+# Looked through for secrets at a time; what a program prints beyond that is looked through when it has ended.
+SCRUB_BYTES = 4 << 20
 # How long a program that ended its run may take to leave, and to write what it still had in its buffers.
 LEAVES_WITHIN_S = 2.0
 
@@ -75,7 +77,8 @@ class ConsoleKeeper:
             # A program that lives on without the run prints into the file of another run, or of none.
             _copy(copier, None if have_left else sizes[key])
             copier.close()
-        self._scrub()
+        while not self._scrub():
+            continue
         for pidfd in self._pidfds:
             os.close(pidfd)
 
@@ -86,9 +89,12 @@ class ConsoleKeeper:
             _copy(copier)
         self._scrub()
 
-    def _scrub(self) -> None:
-        with contextlib.suppress(OSError):
-            self._scrubber.scrub()
+    def _scrub(self) -> bool:
+        """False where there is more to look through."""
+        try:
+            return self._scrubber.scrub(SCRUB_BYTES)
+        except OSError:
+            return True  # a later reader hides what we can't
 
     def _await_programs(self) -> bool:
         """True when all of them have left."""

@@ -51,7 +51,7 @@ class Standby:
 
     def _work(self) -> None:
         while not self._is_gone(LOOK_MS):
-            if self._is_stopped(self._pumped.launcher_pid):
+            if self._is_needed():
                 self._stand_in()
         self._inherit()
 
@@ -62,6 +62,9 @@ class Standby:
         poll = select.poll()
         poll.register(self._launcher, select.POLLIN)
         return bool(poll.poll(timeout_ms))
+
+    def _is_needed(self) -> bool:
+        return self._claims.gave_up or self._is_stopped(self._pumped.launcher_pid)
 
     def _is_stopped(self, pid: int) -> bool:
         stat = read_stat(pid)
@@ -76,7 +79,7 @@ class Standby:
         # Stopped in the middle of moving, it has the lock: then we move only where the program would wait for it.
         if not pump.is_drained() and (self._claims.lock() or pump.is_pressing):
             self._claims.is_standing_in = True
-            while pump.is_open and self._is_stopped(self._pumped.launcher_pid):
+            while pump.is_open and self._is_needed():
                 pump.move(pump.wait(MOVE_MS))
             self._claims.is_standing_in = False
         self._claims.unlock()

@@ -70,6 +70,16 @@ def test_of_too_much_the_beginning_and_the_end_are_kept_and_the_gap_is_known(tmp
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2 * 1600
 
 
+def test_a_large_piece_of_output_does_not_exceed_the_limit_and_its_lines_stay_whole(tmp_path: Path) -> None:
+    transcript = writer(tmp_path, limit_bytes=64 << 10)
+    for start in range(0, 20_000, 5_000):
+        transcript.append(b"".join(b"%09d\n" % number for number in range(start, start + 5_000)), STDOUT)
+    kept = [path.read_bytes() for path in tmp_path.glob("output*.log")]
+    assert sum(map(len, kept)) <= (64 << 10) + 9 * 10
+    assert {piece[-1:] for piece in kept} == {b"\n"}
+    assert printed(tmp_path).split()[-1] == b"000019999"
+
+
 def test_whoever_takes_a_transcript_over_goes_on_at_its_end(tmp_path: Path) -> None:
     first = writer(tmp_path, limit_bytes=160)
     for number in range(30):
@@ -118,11 +128,21 @@ def test_streams_that_alternate_do_not_make_the_index_larger_than_the_text(tmp_p
 def test_secrets_are_overwritten_in_place_also_when_they_come_in_two_parts(tmp_path: Path) -> None:
     transcript, scrubber = writer(tmp_path), Scrubber(str(tmp_path))
     transcript.append(b"a password=hun", STDOUT)
-    scrubber.scrub()
+    scrubber.scrub(1 << 20)
     transcript.append(b"ter2 b", STDOUT)
-    scrubber.scrub()
-    scrubber.scrub()
+    scrubber.scrub(1 << 20)
+    scrubber.scrub(1 << 20)
     assert (tmp_path / "output.log").read_bytes() == b"a password=******* b"
+
+
+def test_much_is_looked_through_in_parts(tmp_path: Path) -> None:
+    transcript, scrubber = writer(tmp_path, limit_bytes=8 << 20), Scrubber(str(tmp_path))
+    for _ in range(3):
+        transcript.append(b"x" * (1 << 20) + b" password=secret ", STDOUT)
+    looks = [scrubber.scrub(1 << 20) for _ in range(8)]
+    assert looks[0] is False
+    assert looks[-1] is True
+    assert b"secret" not in (tmp_path / "output.log").read_bytes()
 
 
 def test_a_reader_hides_what_no_scrubber_has_seen(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ class _Tap:
         def write(text: str, /) -> int:
             count = real(text)
             append(text)
-            if text[-1:] == "\n" or len(pieces) > MOST_PIECES:
+            # As a terminal would be given it: a progress bar has no line ends, and flushes late or never.
+            if text[-1:] == "\n" or "\r" in text or len(pieces) > MOST_PIECES:
                 hand_on()
             return count
 
