@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from holter.catalog.projection import project, write_files
 from holter.catalog.run_view import LoadedRun, last_seen_ns, process_of, unexplained_processes
 from holter.catalog.space import trim_the_dead, writer_of
+from holter.console.scrubbing import Scrubber
 from holter.errors import NotKept
 from holter.journal.frame import encode_record
 from holter.journal.kept_files import remove_partial
@@ -15,6 +16,9 @@ from holter.model.clock import Clock
 from holter.model.records import Exited, Opened
 from holter.probes.identity import ProcessIdentity, identify, is_alive
 from holter.version import __version__
+
+# More than there can be.
+SCRUB_BYTES = 1 << 40
 
 
 def complete(loaded: LoadedRun) -> bool:
@@ -39,6 +43,7 @@ def complete(loaded: LoadedRun) -> bool:
                 )
             )
         trim_the_dead(loaded.view.directory)
+        Scrubber(loaded.view.directory).scrub(SCRUB_BYTES)
         complete_files(loaded)
     except (NotKept, OSError):
         return False
