@@ -31,7 +31,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; {self._pointer()}")
 
     def _pointer(self) -> str:
-        return f"`{self.prog} --help` shows what it takes"
+        form = f"it is written `{self.usage}`, and " if self.usage else ""
+        return f"{form}`{self.prog} --help` shows what it takes"
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

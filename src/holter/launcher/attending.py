@@ -104,7 +104,11 @@ class Attendant:
         """Somebody continued us: the whole group, as a shell does, or us alone."""
         self._resize()
         time.sleep(GROUP_REACHED_S)
-        stat = read_stat(self._pid)
+        try:
+            stat = read_stat(self._pid)
+        except OSError:  # no descriptor is left to look with; to continue one that runs does no harm
+            self._send(signal.SIGCONT)
+            return
         if stat is not None and stat.state in "Tt":
             self._send(signal.SIGCONT)
 
@@ -129,7 +133,10 @@ class Attendant:
         for _ in range(MOST_ANCESTORS):
             if pid in (0, 1, os.getpid()):
                 return pid == os.getpid()
-            stat = read_stat(pid)
+            try:
+                stat = read_stat(pid)
+            except OSError:
+                return False
             if stat is None:
                 return False
             pid = stat.parent

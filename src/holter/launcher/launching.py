@@ -1,7 +1,9 @@
 """From a command line to a run: makes the run, starts the command and its sidecar, waits, and says how it ended."""
 
+import importlib
 import os
 import socket
+from collections.abc import Callable
 from typing import Any
 
 from holter.errors import NotRunnable
@@ -38,7 +40,13 @@ def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], 
         program = find_program(command[0], environ)
         if settings.mode == "disabled":
             replace_by(program, command, environ=environ)
-        return _Launch(command, settings, closed=closed).run(program, {**environ, **_as_environment(options)}, config)
+        try:
+            launching = _Launch(command, settings, closed=closed)
+        except OSError as error:
+            because = error.strerror or str(error)
+            Voice().warn("directory", f"there is no place to record in ({because}); the command runs all the same")
+            replace_by(program, command, environ=environ)
+        return launching.run(program, {**environ, **_as_environment(options)}, config)
     except NotRunnable as error:
         Voice().warn("command", str(error))
         return error.exit_code
@@ -60,34 +68,49 @@ class _Launch:
 
     def run(self, program: str, environ: dict[str, str], config: dict[str, Any], /) -> int:
         self.recorded.describe(config)
-        self._open_output()
         held, mask = hold_signals()
+        self._open_output()
         environ |= self._for_those_who_join()
         try:
             pid = spawn(program, self.command, environ=environ, targets=self.streams.targets(), mask=mask)
         except NotRunnable as error:
             self.recorded.never_started(error.exit_code)
             raise
+        # From here on somebody waits for the command, whatever of ours fails.
+        claims = self.output.claims if self.output else None
+        attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims)
+        self._harmlessly(lambda: self._watch(pid))
+        ending = attendant.wait()
+        self._harmlessly(lambda: self.recorded.ended(pid, ending))
+        if self.output is not None:
+            self.output.drain(attendant.may_wait)
+        self._harmlessly(self._say_how_it_ended)
+        code = os.waitstatus_to_exitcode(ending.status)
+        return code if code >= 0 else 128 - code
+
+    def _harmlessly(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:
+            if os.environ.get("HOLTER_STRICT") == "1":
+                raise
+            self.voice.warn("failure", f"not all of it is recorded ({error}); the command runs all the same")
+
+    def _watch(self, pid: int) -> None:
+        """Have all that is known of the command written down, and a sidecar look after it."""
         for channel in self.streams.channels:
             if channel.kind == "pipe":
                 channel.close_far()
         started = identify(pid)
         process_started = started.started if started else 0
-        if self.output is not None:
-            self.output.start()
         self._start_sidecar(pid, process_started)
         self.recorded.started(pid, process_started=process_started, command=self.command)
-        claims = self.output.claims if self.output else None
-        from holter.launcher.closing_words import say_how_it_ended  # while the command runs
+        importlib.import_module("holter.launcher.closing_words")  # while the command runs
 
-        attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims)
-        ending = attendant.wait()
-        self.recorded.ended(pid, ending)
-        if self.output is not None:
-            self.output.drain(attendant.may_wait)
+    def _say_how_it_ended(self) -> None:
+        from holter.launcher.closing_words import say_how_it_ended
+
         say_how_it_ended(self.recorded.directory, self.voice)
-        code = os.waitstatus_to_exitcode(ending.status)
-        return code if code >= 0 else 128 - code
 
     def _open_output(self) -> None:
         """Without the means to move output, the command has what we have: it is only not kept then."""
@@ -98,9 +121,14 @@ class _Launch:
             self.output = Output(
                 self.streams, self.recorded.directory, limit_bytes=self.console_bytes, clock=self.clock
             )
-        except OSError as error:
-            self.voice.warn("console", f"the output can't be kept: {error.strerror}; the command runs all the same")
-            self.streams = Streams(kept=dict.fromkeys(self.streams.kept, f"none: {error.strerror}"))
+            self.output.start()
+        except (OSError, RuntimeError) as error:  # no descriptor, or no thread, is left
+            self.output = None
+            for channel in self.streams.channels:
+                channel.close()
+            because = getattr(error, "strerror", None) or str(error)
+            self.voice.warn("console", f"the output can't be kept: {because}; the command runs all the same")
+            self.streams = Streams(kept=dict.fromkeys(self.streams.kept, f"none: {because}"))
         self.recorded.prints(self.streams, self.output.transcript if self.output else "")
 
     def _for_those_who_join(self) -> dict[str, str]:
@@ -137,14 +165,14 @@ class _Launch:
             pumped=pumped,
         )
         pidfd = open_pidfd(pid)
-        self.link, theirs = socket.socketpair()
         try:
-            descriptors = self.output.descriptors if self.output else []
-            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
+            self.link, theirs = socket.socketpair()
+            with theirs:
+                descriptors = self.output.descriptors if self.output else []
+                spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
         except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
         finally:
-            theirs.close()
             if pidfd >= 0:
                 os.close(pidfd)
 

@@ -21,6 +21,7 @@ DRAIN_MS = 50.0
 # After a failure of ours: how long the sidecar may take for what the command left behind, and for the last of it.
 GIVEN_UP_S = 5.0
 HANDED_ON_S = 0.1
+AGAIN_S = 0.05
 # More than there can be.
 SCRUB_BYTES = 1 << 40
 
@@ -71,9 +72,9 @@ class Output:
                 return  # the thread ends with the process
         self._pump.close()
         self._writer.close()
-        stat = read_stat(self.claims.sidecar_pid)
-        if self.claims.sidecar_pid and (stat is None or stat.is_dead):
-            with contextlib.suppress(OSError):  # what the sidecar would have done, if nobody had killed it
+        with contextlib.suppress(OSError):  # then a later reader hides what we can't
+            stat = read_stat(self.claims.sidecar_pid)
+            if self.claims.sidecar_pid and (stat is None or stat.is_dead):  # what it would have done, unless killed
                 Scrubber(self._directory).scrub(SCRUB_BYTES)
 
     def _open_flow(self, number: int, channel: Channel) -> Flow:
@@ -84,10 +85,18 @@ class Output:
         return Flow(channel.source, sink, stream=channel.stream, areas=areas, envelope=envelope)
 
     def _work(self) -> None:
-        try:
-            self._move_all()
-        except Exception:  # noqa: BLE001  the boundary: the command must not wait for a failure of ours
-            self._leave_to_sidecar()
+        deadline = 0.0
+        while not deadline or time.monotonic() < deadline:
+            try:
+                self._move_all()
+                break
+            except Exception:  # noqa: BLE001  the boundary: the command must not wait for a failure of ours
+                if self._has_working_sidecar():
+                    self._leave_to_sidecar()
+                    break
+            # There is nobody else; a want of descriptors or memory may pass.
+            time.sleep(AGAIN_S)
+            deadline = deadline or (time.monotonic() + GIVEN_UP_S if self._is_draining else 0.0)
         self._drained.set()
 
     def _leave_to_sidecar(self) -> None:
@@ -104,7 +113,8 @@ class Output:
         while not self._is_draining:
             self._move(self._pump.wait())
             self._release_ended()
-        self._pump.ignore(self._wake)
+        with contextlib.suppress(KeyError):  # when this is not the first time
+            self._pump.ignore(self._wake)
         while not self._pump.is_drained():
             self._move(self._pump.wait(DRAIN_MS))
 
@@ -121,7 +131,12 @@ class Output:
             self.claims.unlock()
 
     def _has_working_sidecar(self) -> bool:
-        stat = read_stat(self.claims.sidecar_pid)
+        if not self.claims.sidecar_pid:
+            return False
+        try:
+            stat = read_stat(self.claims.sidecar_pid)
+        except OSError:  # no descriptor is left to look with
+            return False
         return stat is not None and not stat.is_dead and stat.state not in "Tt"
 
     def _release_ended(self) -> None:

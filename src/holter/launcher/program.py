@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 from collections.abc import Collection, Iterable, Sequence
+from typing import NoReturn
 
 from holter.errors import NotRunnable
 
@@ -58,7 +59,7 @@ def spawn(
         raise NotRunnable(f"can't run {program!r}: {error.strerror}", code) from error
 
 
-def replace_by(program: str, command: Sequence[str], *, environ: dict[str, str]) -> None:
+def replace_by(program: str, command: Sequence[str], *, environ: dict[str, str]) -> NoReturn:
     """Become the command. Raises NotRunnable."""
     for number in _PYTHON_IGNORES:
         signal.signal(number, signal.SIG_DFL)

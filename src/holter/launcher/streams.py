@@ -48,6 +48,11 @@ class Channel(msgspec.Struct):
             os.close(self.far)
             self.far = -1
 
+    def close(self) -> None:
+        """Both ends, before anybody has used them."""
+        os.close(self.source)
+        self.close_far()
+
 
 class Streams(msgspec.Struct):
     """All that was decided about the command's output."""

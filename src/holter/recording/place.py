@@ -9,6 +9,7 @@ from holter.recording.settings import Settings
 
 # Of what a run's directory may take, so much may be console.
 CONSOLE_SHARE = 4
+LEAST_LIMIT = 1 << 20
 
 
 def make_place(data: str, run: str, *, complain: Callable[[str, str], object]) -> str:
@@ -21,9 +22,11 @@ def make_place(data: str, run: str, *, complain: Callable[[str, str], object]) -
         because = "it is not writable"
     except OSError as error:
         because = error.strerror or str(error)
-    fallback = run_directory(private_temporary(), run)
+    temporary = private_temporary()
+    fallback = run_directory(temporary, run)
     make_private(fallback)
-    complain("directory", f"can't record in {wanted} ({because}): this run goes to {fallback}")
+    look = f"`HOLTER_DIR={temporary} holter show {run}` shows it"
+    complain("directory", f"can't record in {wanted} ({because}): this run goes to {fallback}; {look}")
     return fallback
 
 
@@ -33,7 +36,8 @@ def disk_limit(settings: Settings, directory: str) -> int:
         return settings.disk_limit
     with contextlib.suppress(OSError):
         space = os.statvfs(directory)
-        return int(space.f_bavail * space.f_frsize // 10)
+        # Of a disk that is full, the disk itself is to say so.
+        return max(LEAST_LIMIT, int(space.f_bavail * space.f_frsize // 10))
     return -1
 
 
