@@ -173,6 +173,18 @@ def test_no_secret_of_the_command_line_or_the_environment_is_kept(work: Path) ->
     assert [name for name, path in files.items() if b"s3cret" in path.read_bytes()] == []
 
 
+def test_no_secret_of_the_source_or_its_changes_is_kept(work: Path) -> None:
+    git(work, "init", "--initial-branch=trunk")
+    (work / ".env").write_text("LR=0.1\n")
+    git(work, "add", ".env")
+    git(work, "commit", "--message=first")
+    (work / ".env").write_text("LR=0.2\nPASSWORD=s3cret-1\n")
+    run_script(work, "import holter\npassword = 's3cret-2'\nlimit = password\nholter.init().log({'a': 1})")
+    files = settled_files()
+    assert "+LR=0.2\n+PASSWORD=********\n" in files["diff.patch"].read_text()
+    assert "password = '********'\nlimit = password\n" in files["script.py"].read_text()
+
+
 def test_warnings_of_holter_itself_are_in_the_debug_log_also_when_nothing_is_printed() -> None:
     done = run("import holter\nrun = holter.init()\nrun.log({'x': object})\n", HOLTER_SILENT="1")
     assert done.stderr == ""

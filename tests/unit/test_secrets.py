@@ -2,7 +2,7 @@
 
 import pytest
 
-from holter.model.secrets import mask, mask_arguments, mask_value, tells_of_secret
+from holter.model.secrets import mask, mask_arguments, mask_value, masked, masked_patch, tells_of_secret
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,10 @@ def test_a_name_that_only_looks_like_one_does_not(name: str) -> None:
         ("hf_abcdefghijklmnopqrstuvwx", "…"),
         ("AKIAIOSFODNN7EXAMPLE and more", "… and more"),
         ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer …"),
-        ("a\n-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nb", "a\n…\nb"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nb",
+            "a\n-----BEGIN RSA PRIVATE KEY-----…-----END RSA PRIVATE KEY-----\nb",
+        ),
         ("8f1b6d6ae680", "8f1b6d6ae680"),
         ("/home/ada/runs/sk-short", "/home/ada/runs/sk-short"),
     ],
@@ -86,3 +89,70 @@ def test_the_value_of_a_secret_argument_is_masked_wherever_it_stands() -> None:
     arguments = ["train.py", "--token", "abc", "--lr", "0.1", "--api-key=x", "+db.password=y", "--url=https://a:b@c/d"]
     expected = ["train.py", "--token", "…", "--lr", "0.1", "--api-key=…", "+db.password=…", "--url=https://…@c/d"]
     assert mask_arguments(arguments) == expected
+
+
+KEY = b"-----BEGIN RSA PRIVATE KEY-----\nMIIEow==\nabc+/9\n-----END RSA PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (b"key AKIAIOSFODNN7EXAMPLE.", b"key ********************."),
+        (b"ghp_0123456789abcdefghijABCDEFGHIJ012345", b"*" * 40),
+        (b"token hf_abcdefghijklmnopqrstuvwxyz", b"token *****************************"),
+        (b"sk-proj-0123456789abcdefghij", b"*" * 28),
+        (b"xoxb-123456789012-abc", b"*" * 21),
+        (b"WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567", b"WANDB_API_KEY=" + b"*" * 40),
+        (b"wandb login 0123456789abcdef0123456789abcdef01234567", b"wandb login " + b"*" * 40),
+        (b"password=hunter2 next", b"password=******* next"),
+        (b"{'password': 'hunter2'}", b"{'password': '*******'}"),
+        (b"Authorization: Bearer abcdefgh12345678", b"Authorization: Bearer ****************"),
+        (b"https://user:secret@host/x", b"https://***********@host/x"),
+        (b"postgres://u:p4ss@db", b"postgres://******@db"),
+        (b"https://0123456789@host", b"https://**********@host"),
+        (b"pypi-" + b"A" * 60, b"*" * 65),
+        (b'api_key: "abcdef0123456789xyz"', b'api_key: "*******************"'),
+        (KEY, b"-----BEGIN RSA PRIVATE KEY-----\n********\n******\n-----END RSA PRIVATE KEY-----\n"),
+    ],
+)
+def test_secrets_become_stars_of_the_same_length(text: bytes, hidden: bytes) -> None:
+    assert masked(text) == hidden
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"commit 0123456789abcdef0123456789abcdef01234567",
+        b"eos_token: </s> pad_token=<pad> tokens: 1024 max_token=512",
+        b"tokens per second: 12345.678",
+        b"key=value secret=none",
+        b"step 1 loss 0.123 | git@github.com:a/b.git https://host/path",
+        b"the password is wrong",
+        b"wandb: Run data is saved locally",
+    ],
+)
+def test_what_only_looks_like_one_stays(text: bytes) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (b"password = 'hunter2'", b"password = '*******'"),
+        (b'password: str = "hunter2"', b'password: str = "*******"'),
+        (b'os.environ["MY_TOKEN"] = "abcdefgh01234567"', b'os.environ["MY_TOKEN"] = "****************"'),
+        (b"client = Client('hf_abcdefghijklmnopqrstuvwxyz')", b"client = Client('*****************************')"),
+        (b"password = args.password", b"password = args.password"),
+        (b"token = model.layers_12.attention", b"token = model.layers_12.attention"),
+        (b"f'password={password}'", b"f'password={password}'"),
+    ],
+)
+def test_in_code_a_name_tells_of_a_secret_only_where_quotes_are(text: bytes, hidden: bytes) -> None:
+    assert masked(text, is_code=True) == hidden
+
+
+def test_of_a_patch_only_what_is_python_is_code() -> None:
+    python = b"diff --git a/train.py b/train.py\n+password = ask()\n+token = 'abcdefgh01234567'\n"
+    settings = b"diff --git a/.env b/.env\n+PASSWORD=hunter2\n"
+    hidden = python.replace(b"abcdefgh01234567", b"*" * 16) + settings.replace(b"hunter2", b"*******")
+    assert masked_patch(python + settings) == hidden

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holter.console.files import BOTH, Mark, Piece, list_transcripts, read_marks
-from holter.console.secrets import masked
+from holter.model.secrets import masked
 
 CHUNK_BYTES = 64 << 10
 

@@ -3,7 +3,7 @@
 import os
 
 from holter.console.files import Piece, list_transcripts
-from holter.console.secrets import find_secrets, stars
+from holter.model.secrets import find_secrets, stars
 
 # How much before the last look is looked at again: a secret may have been printed in two parts. A private key has less.
 OVERLAP_BYTES = 8 << 10

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from holter.model.secrets import mask_arguments
+from holter.model.secrets import mask_arguments, masked, masked_patch
 from holter.probes.environment import allowed_variables, parse_environment
 from holter.probes.git import GitDiff, read_git_diff, read_git_state
 from holter.probes.identity import host_name
@@ -96,7 +96,10 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
         "script": _describe_source(source),
         "git": None if git is None else {**msgspec.to_builtins(git), **_describe_diff(diff)},
     }
-    files = {SCRIPT_FILE: source.text if source else b"", DIFF_FILE: diff.text if diff else b""}
+    files = {
+        SCRIPT_FILE: masked(source.text, is_code=True) if source else b"",
+        DIFF_FILE: masked_patch(diff.text) if diff else b"",
+    }
     return Findings(cast("dict[str, Any]", _as_utf8(facts)), {name: text for name, text in files.items() if text})
 
 
