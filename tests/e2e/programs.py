@@ -92,7 +92,7 @@ def sidecars(directory: str) -> list[int]:
             try:
                 command = (entry / "cmdline").read_bytes()
                 state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-            except OSError:
+            except (OSError, ValueError):  # gone meanwhile
                 continue
             if b"holter.sidecar" in command and directory.encode() in command and state != "Z":
                 parents[int(entry.name)] = (int(parent), command)

@@ -372,16 +372,17 @@ def test_options_describe_the_run() -> None:
     assert view.config == {"lr": 3e-4, "n": 64, "x": True, "y": [1], "z": "abc"}
 
 
-def test_the_end_is_said_in_two_short_lines_at_most() -> None:
+def test_the_end_is_said_in_three_short_lines_at_most() -> None:
     _, _, finished = run_piped([*RUN, "--name", "one", "--", "true"], HOLTER_SILENT="")
     _, _, crashed = run_piped([*RUN, "--name", "two", "--", *bash("kill -9 $$")], HOLTER_SILENT="")
     assert [line.split(b" after ")[0] for line in finished.splitlines()] == [b"holter: one finished"]
-    first, second = crashed.splitlines()
+    first, second, third = crashed.splitlines()
     assert first.startswith(b"holter: two crashed after ")
-    assert b"SIGKILL ended process" in first
-    assert b"holter why" in second
+    assert b"SIGKILL" in first
+    assert second.startswith(b"holter: what to do: ")
+    assert b"holter why" in third
     _, _, quiet = run_piped([*RUN, "--name", "two", "--", *bash("kill -9 $$")], HOLTER_SILENT="", HOLTER_QUIET="1")
-    assert len(quiet.splitlines()) == 1
+    assert len(quiet.splitlines()) == 2
     assert run_piped([*RUN, "--", "true"], HOLTER_SILENT="", HOLTER_QUIET="1")[2] == b""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.model.records import ChildExited, Finished, Raised
+from holter.model.records import ChildExited, Exited, Finished, Raised
 from tests.e2e.programs import data_directory, only_run, run, said, wait_until
 
 METHODS = ("fork", "spawn", "forkserver")
@@ -241,6 +241,47 @@ def test_each_rank_and_each_run_has_its_own_file_of_faults() -> None:
     runs = data_directory() / "runs"
     assert (runs / "first" / "faults.log").read_text() == ""
     assert "Segmentation fault" in (runs / "second" / "faults.log").read_text()
+
+
+def test_faulthandler_is_off_again_after_the_last_run_and_on_with_the_next() -> None:
+    program = run(
+        """
+        import faulthandler, holter
+        before = faulthandler.is_enabled()
+        def fatal():
+            caught = next(int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith("SigCgt"))
+            return [number for number in (4, 6, 7, 8, 11) if caught >> (number - 1) & 1]
+        assert not fatal()
+        first, second = holter.init(id="first"), holter.init(id="second", reinit="create_new")
+        first.finish()
+        assert faulthandler.is_enabled()
+        second.finish()
+        assert not before and not faulthandler.is_enabled() and not fatal()
+        third = holter.init(id="third")
+        assert faulthandler.is_enabled()
+        faulthandler.enable()
+        third.finish()
+        assert faulthandler.is_enabled()
+        """
+    )
+    assert (program.returncode, program.stderr) == (0, "")
+
+
+def test_faulthandler_stays_where_somebody_set_a_handler_since() -> None:
+    program = run(
+        """
+        import ctypes, faulthandler, holter
+        run = holter.init()
+        libc = ctypes.CDLL(None)
+        libc.signal.restype = ctypes.c_void_p
+        libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+        mine = ctypes.cast(libc.abs, ctypes.c_void_p).value
+        libc.signal(11, mine)
+        run.finish()
+        assert libc.signal(11, None) == mine
+        """
+    )
+    assert (program.returncode, program.stderr) == (0, "")
 
 
 def test_a_crash_of_a_forked_child_leaves_its_stack_too() -> None:
@@ -550,6 +591,23 @@ def test_the_text_of_sys_exit_in_the_block_is_kept() -> None:
     (finished,) = said(only_run().view.directory, Finished)
     assert isinstance(finished, Finished)
     assert (finished.exit_code, finished.exit_text, finished.how) == (1, "no data left", "context")
+
+
+def test_what_sys_exit_was_given_outside_a_block_is_in_the_status_and_in_the_console() -> None:
+    program = run("import sys, holter\nholter.init()\nsys.exit('no data left')")
+    assert (program.returncode, program.stderr) == (1, "no data left\n")
+    loaded = only_run()
+    assert loaded.view.state == "failed"
+    assert (Path(loaded.view.directory) / "output.log").read_text() == "no data left\n"
+
+
+def test_the_number_given_to_sys_exit_outside_a_block_is_the_exit_code() -> None:
+    program = run("import sys, holter\nholter.init()\nsys.exit(7)")
+    assert program.returncode == 7
+    wait_until(lambda: said(only_run().view.directory, Exited, "sidecar"))
+    (exited,) = said(only_run().view.directory, Exited, "sidecar")
+    assert isinstance(exited, Exited)
+    assert (exited.status, only_run().view.state) == (7 << 8, "failed")
 
 
 def test_the_sidecar_keeps_how_each_child_ended_with_its_command() -> None:

@@ -100,7 +100,11 @@ def test_the_programs_own_end_record_decides(seen: Witness, state: str, because:
         (signalled(63), "crashed", "signal 63 ended process 4242"),
     ],
 )
-@pytest.mark.parametrize("finished", [None, AT_EXIT], ids=["no word", "atexit"])
+@pytest.mark.parametrize(
+    "finished",
+    [None, AT_EXIT, ended(9, how="_exit"), ended(0, how="_exit")],
+    ids=["no word", "atexit", "_exit 9", "_exit 0"],
+)
 def test_without_an_end_record_the_exit_status_decides(
     exited: Exited, state: str, because: str, finished: Finished | None
 ) -> None:
@@ -134,6 +138,9 @@ def test_an_exception_without_a_message_ends_without_a_colon() -> None:
         (witness(finished=AT_EXIT), "finished"),
         (witness(finished=AT_EXIT, raised=RAISED), "failed"),
         (witness(finished=AT_EXIT, was_terminated=True), "crashed"),
+        (witness(finished=ended(0, how="_exit")), "finished"),
+        (witness(finished=ended(3, how="_exit")), "failed"),
+        (witness(finished=ended(3, how="_exit"), was_terminated=True), "crashed"),
     ],
 )
 def test_a_process_that_is_gone_without_a_status_is_judged_by_its_last_words(seen: Witness, state: str) -> None:

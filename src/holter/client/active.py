@@ -24,12 +24,12 @@ def remember(run: Run) -> None:
     global _last
     _runs.append(run)
     _last = run
-    run.when_ended(forget)
+    run.when_ended(forget, before=_hooks.look_again)
 
 
 def watch_program(rank: int | None) -> None:
     """Have the active runs know what happens in the program."""
-    _hooks.install(f"faults-{rank}.log" if rank else "faults.log")
+    _hooks.install(rank)
 
 
 def copy_printed(run: Run, copy: Copy, *, fds: list[int]) -> None:
@@ -159,11 +159,13 @@ def mark_preempting() -> None:
 
 def _leave() -> None:
     _printed.is_leaving = True
+    _hooks.leave()
     for run in reversed(_runs.copy()):
         run.leave()
 
 
 def _after_fork() -> None:
+    _hooks.after_fork()
     _printed.after_fork()
     for run in _runs:
         run.after_fork()
@@ -173,4 +175,4 @@ def _after_fork() -> None:
 
 # At import, so that what the program registers later runs earlier: its own atexit functions may still log.
 atexit.register(_leave)
-os.register_at_fork(before=_hooks.look_again, after_in_child=_after_fork)
+os.register_at_fork(before=_hooks.before_fork, after_in_child=_after_fork)

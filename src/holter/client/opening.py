@@ -19,6 +19,7 @@ from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.records import Console, Described, Opened
+from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import ProcessIdentity, identify
 from holter.recording.identity import Identity, identify_run, new_name, new_run_id
 from holter.recording.launched import Launched, read_launched
@@ -244,8 +245,13 @@ class _Opening:
             cwd=_as_message(_working_directory()),
             main_file=_as_message(_main_file()),
         )
+        if SIDECAR in witnesses_without():
+            return
+        link = active.link(lambda: SidecarLink(self.voice))
+        if self.settings.allow_stop:
+            link.allow_stop(run.id)
         try:
-            active.link(lambda: SidecarLink(self.voice)).watch(message)
+            link.watch(message)
         except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): rows are safe, system curves are missing")
 

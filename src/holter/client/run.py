@@ -19,18 +19,18 @@ from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.records import (
     Alerted,
-    ChildExited,
     Configured,
     Described,
     Finished,
     Preempting,
     Raised,
-    Signalled,
+    Record,
     Summarised,
 )
 from holter.recording.voice import Voice
 
 FINISH_WITHIN_S = 2.0
+LEAVE_WITHIN_S = 0.5
 
 
 class Run:
@@ -58,6 +58,7 @@ class Run:
         self._failures = 0
         self._has_raised = False
         self._when_ended: Callable[[Run], None] = lambda run: None
+        self._when_ending: Callable[[], None] = lambda: None
         self._when_well: Callable[[], None] = lambda: None
         self._config_values: dict[str, Any] = {}
         self._summary_by_hand: dict[str, Any] = {}
@@ -190,6 +191,7 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if error is not None and not isinstance(error, SystemExit):
             self.raised(describe(error, self._clock.now_ns()))
+            self._look_around(error)
         code, text = exit_code_of(error), exit_text_of(error)
         self._end(Finished(at_ns=self._clock.now_ns(), exit_code=code, how="context", exit_text=text))
 
@@ -206,9 +208,10 @@ class Run:
         """The journal of this process; another one in a forked child."""
         return self._recorder.journal
 
-    def when_ended(self, call: "Callable[[Run], None]") -> None:
-        """Call this when the run has ended, however it did."""
+    def when_ended(self, call: "Callable[[Run], None]", *, before: Callable[[], None]) -> None:
+        """Call this when the run has ended, however it did, and `before` while it can still keep something."""
         self._when_ended = call
+        self._when_ending = before
 
     def when_well(self, call: Callable[[], None]) -> None:
         """Call this when the run ends without an error."""
@@ -222,7 +225,7 @@ class Run:
     def describe(self, described: Described) -> None:
         """Keep what the run is called."""
         self._described = described
-        self._keep(described)
+        self.keep(described)
 
     def disown(self) -> None:
         """This process adds rows; another one ends the run."""
@@ -238,16 +241,10 @@ class Run:
             self._recorder.record(raised)
 
     @harmless
-    def signalled(self, number: int) -> None:
-        """Keep that a signal arrived for which the program has a handler."""
+    def keep(self, record: Record) -> None:
+        """Keep a sentence of somebody who watches the program; nothing once the run has ended."""
         if not self._finished:
-            self._recorder.record(Signalled(at_ns=self._clock.now_ns(), signal=number))
-
-    @harmless
-    def child_exited(self, exited: ChildExited) -> None:
-        """Keep how a child process ended."""
-        if not self._finished:
-            self._recorder.record(exited)
+            self._recorder.record(record)
 
     @harmless
     def rest(self) -> None:
@@ -258,6 +255,17 @@ class Run:
     def leave(self) -> None:
         """End the run because the interpreter exits; with which code, only the exit status tells."""
         self._end(Finished(at_ns=self._clock.now_ns(), how="atexit"))
+
+    @harmless
+    def leave_at_once(self, exit_code: int) -> None:
+        """End the run because of `os._exit`, which leaves no time for anything else."""
+        if self._finished or not self.is_owned:
+            return
+        # In this thread: in a signal handler we may be inside of `log()`, for which no other thread could wait.
+        if self.journal.lock.acquire(timeout=LEAVE_WITHIN_S):
+            self._when_ending()
+            self._finished = True
+            self._recorder.close(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="_exit"))
 
     def after_fork(self) -> None:
         """In a forked child: rows go to a journal of the child, and the run is the parent's to end."""
@@ -286,6 +294,7 @@ class Run:
     def _end(self, finished: Finished) -> None:
         if self._finished:
             return
+        self._when_ending()
         self._finished = True
         in_time(lambda: self._close(finished), FINISH_WITHIN_S)
         self._when_ended(self)
@@ -311,20 +320,22 @@ class Run:
             journal.id.hex(), lost=journal.lost, because=journal.because, is_leaving=finished.how == "atexit"
         )
 
+    @harmless
+    def _look_around(self, error: BaseException) -> None:
+        from holter.client.capture.surroundings import look_around  # only those who fail pay for it
+
+        if not isinstance(error, KeyboardInterrupt):
+            self.keep(look_around(error, [self.dir] if self.dir else [], at_ns=self._clock.now_ns()))
+
     def _describe(self, **changes: Any) -> None:
         self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))
 
-    @harmless
-    def _keep(self, record: Any) -> None:
-        if not self._finished:
-            self._recorder.record(record)
-
     def _keep_config(self, config: dict[str, Any]) -> dict[str, Any]:
         kept = plain_tree(config, self._recorder.complain)
-        self._keep(Configured(at_ns=self._clock.now_ns(), config=kept))
+        self.keep(Configured(at_ns=self._clock.now_ns(), config=kept))
         return kept
 
     def _keep_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
         kept = plain_row(summary, self._recorder.complain)
-        self._keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
+        self.keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
         return kept

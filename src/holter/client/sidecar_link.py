@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, Lines, Look, Watch, decode_to_client, encode
+from holter.wire.way_back import Ended, Lines, Look, Say, Stop, Watch, decode_to_client, encode
 
 if TYPE_CHECKING:
     import socket
@@ -17,12 +17,17 @@ class SidecarLink:
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
+        self._stoppable: set[str] = set()
         self._socket: socket.socket | None = None
 
     def watch(self, message: Watch) -> None:
         """Have the run recorded: by the sidecar that is there, or by a new one. Raises OSError."""
         if not self._send(encode(message)):
             self._start(message)
+
+    def allow_stop(self, run: str) -> None:
+        """Let a person's wish that this run stops interrupt the main thread."""
+        self._stoppable.add(run)
 
     def ended(self, journal: str, *, lost: int, because: str, is_leaving: bool) -> None:
         """Tell it that the program ended this run, or is leaving, and what it could not keep."""
@@ -79,7 +84,36 @@ class SidecarLink:
         try:
             while data := ours.recv(65536):
                 for line in lines.feed(data):
-                    said = decode_to_client(line)
-                    self._voice.warn(said.cause, said.text)
+                    self._understand(decode_to_client(line))
         except (OSError, ValueError):
             return  # the link is closed, or the other end is not one of ours
+
+    def _understand(self, message: Say | Stop) -> None:
+        match message:
+            case Say():
+                self._voice.warn(message.cause, message.text)
+            case Stop():
+                because = f": {message.reason}" if message.reason else ""
+                wish = f"{message.by} asks run {message.run} to stop{because}"
+                if message.run not in self._stoppable:
+                    self._voice.warn(f"stop {message.run}", f"{wish}; it goes on, for allow_stop is not set")
+                    return
+                self._voice.warn(f"stop {message.run}", f"{wish}; interrupting the main thread")
+                _interrupt_main_thread()
+
+
+def _interrupt_main_thread() -> None:
+    """Raise KeyboardInterrupt in the main thread, as Ctrl-C does: also out of a system call that blocks.
+
+    A program that was started in the background ignores the signal; there it is raised with the next line of Python.
+    """
+    import ctypes
+    import signal
+
+    main = threading.main_thread()
+    if not main.is_alive() or main.ident is None:
+        return
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.pthread_kill(main.ident, signal.SIGINT)
+    else:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main.ident), ctypes.py_object(KeyboardInterrupt))

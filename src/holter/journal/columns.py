@@ -255,6 +255,17 @@ def _count_equal(data: bytes, at: int, size: int) -> int:
     return len(heads)
 
 
+def read_packed(data: bytes, stretches: list[Stretch]) -> tuple[Ints, npt.NDArray[np.uint64]]:
+    """Where packed rows of one kind and size begin, and their words: steps, times, then a line for each value."""
+    places = _places(stretches)
+    words = np.empty(((stretches[0].size - OVERHEAD) // 8, len(places)), np.uint64)
+    if len(stretches) * _FEW > len(places):
+        _gather(data, places, words)
+    else:
+        _copy(data, stretches, words)
+    return places, words
+
+
 def _places(stretches: list[Stretch]) -> Ints:
     """Where each frame begins; all stretches have the same size of frame."""
     size = stretches[0].size

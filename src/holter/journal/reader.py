@@ -100,7 +100,7 @@ def _crawl(data: bytes, at: int) -> tuple[list[Frame], int, list[Skipped]]:
             frames.append(Frame(HEAD.unpack_from(data, at)[1], at, following - 4))
             at = following
             continue
-        found = _next_whole(data, at + 1)
+        found = next_whole(data, at + 1)
         if found < 0:
             break
         skipped.append(Skipped(at, found, torn=False))
@@ -110,7 +110,8 @@ def _crawl(data: bytes, at: int) -> tuple[list[Frame], int, list[Skipped]]:
     return frames, at, skipped
 
 
-def _next_whole(data: bytes, start: int) -> int:
+def next_whole(data: bytes, start: int) -> int:
+    """Where the next whole record begins, from `start` on; -1 where there is none."""
     while (start := data.find(SYNC_BYTES, start)) >= 0:
         if is_whole(data, start):
             return start

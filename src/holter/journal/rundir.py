@@ -4,6 +4,8 @@ import os
 import re
 
 _SEGMENT = re.compile(r"([0-9a-f]{32})-(\d{6})\.seg")
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_JOURNAL = re.compile(r"[0-9a-f]{32}")
 
 
 def data_directory(environ: "os._Environ[str] | dict[str, str]") -> str:
@@ -17,6 +19,16 @@ def data_directory(environ: "os._Environ[str] | dict[str, str]") -> str:
 def run_directory(data: str, run: str) -> str:
     """Where the journals of a run lie."""
     return os.path.join(data, "runs", run)
+
+
+def is_run_id(text: str) -> bool:
+    """Whether it can name a run's directory, and nothing else."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def is_journal_id(text: str) -> bool:
+    """Whether it is a journal's uuid as it stands in the names of its segments."""
+    return _JOURNAL.fullmatch(text) is not None
 
 
 def make_private(directory: str) -> None:

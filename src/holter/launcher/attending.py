@@ -46,17 +46,27 @@ class Attendant:
     """Attends to one command. Used by the main thread, with the signals held."""
 
     def __init__(
-        self, pid: int, held: frozenset[int], *, resize: Callable[[], bool], claims: Claims | None = None
+        self,
+        pid: int,
+        held: frozenset[int],
+        *,
+        resize: Callable[[], bool],
+        claims: Claims | None = None,
+        heard: Callable[[signal.struct_siginfo], None] | None = None,
     ) -> None:
+        """`heard` is told each signal that asks the command and us to end, before it is passed on."""
         self._pid = pid
         self._held = held
         self._resize = resize
         self._claims = claims
+        self._heard = heard
 
     def wait(self) -> Ending:
         """Block until the command has ended."""
         while True:
             info = signal.sigwaitinfo(self._held)
+            if info.si_signo in _ENDS and self._heard:
+                self._heard(info)
             if info.si_signo == signal.SIGCHLD:
                 ending = self._look()
                 if ending is not None:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -78,7 +79,7 @@ class _Launch:
             raise
         # From here on somebody waits for the command, whatever of ours fails.
         claims = self.output.claims if self.output else None
-        attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims)
+        attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims, heard=self._heard)
         self._harmlessly(lambda: self._watch(pid))
         ending = attendant.wait()
         self._harmlessly(lambda: self.recorded.ended(pid, ending))
@@ -87,6 +88,9 @@ class _Launch:
         self._harmlessly(self._say_how_it_ended)
         code = os.waitstatus_to_exitcode(ending.status)
         return code if code >= 0 else 128 - code
+
+    def _heard(self, info: signal.struct_siginfo) -> None:
+        self._harmlessly(lambda: self.recorded.signalled(info))
 
     def _harmlessly(self, work: Callable[[], None]) -> None:
         try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,8 @@ from holter.journal.writer import JournalWriter
 from holter.launcher.attending import Ending
 from holter.launcher.streams import Streams
 from holter.model.clock import Clock
-from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Opened, Record
+from holter.model.evidence import Sender
+from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Opened, Record, Signalled
 from holter.probes.identity import ProcessIdentity, identify
 from holter.recording.identity import identify_run, new_name
 from holter.recording.launched import read_launched
@@ -84,6 +86,23 @@ class RecordedCommand:
     def prints(self, streams: Streams, transcript: str) -> None:
         """Write down how its output is kept."""
         self._keep(Console(at_ns=self._clock.now_ns(), transcript=transcript, **streams.kept))
+
+    def signalled(self, info: signal.struct_siginfo) -> None:
+        """Write down that the command and we were told to end, and by whom."""
+        from holter.probes.postmortem.sender import look
+
+        is_sent = info.si_code <= 0
+        found = look(info.si_pid) if is_sent and info.si_pid > 0 else None
+        self._keep(
+            Signalled(
+                at_ns=self._clock.now_ns(),
+                signal=info.si_signo,
+                code=info.si_code,
+                sender_pid=info.si_pid if is_sent else 0,
+                sender_uid=info.si_uid if is_sent else 0,
+                sender=found.command if isinstance(found, Sender) else "",
+            )
+        )
 
     def ended(self, pid: int, ending: Ending) -> None:
         """Write down how it ended."""

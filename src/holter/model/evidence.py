@@ -33,7 +33,14 @@ class Caught(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     mapping: str = ""
     """The line of /proc/self/maps that holds `address`; empty where nothing is mapped there."""
     sender: str = ""
-    """The sender's command, where somebody could still read it."""
+    """The sender's command, where somebody could still read it: `bash: bash -c kill 42`."""
+    mapping_above: str = ""
+    """The next line of /proc/self/maps above `address`: that of the stack, where one ran over."""
+    instruction_pointer: int = 0
+    instruction_mapping: str = ""
+    """The line of /proc/self/maps with the code that faulted: the library, by its path."""
+    is_handled: bool = False
+    """Somebody had a handler for it, to whom it was handed on: the program, a library, or Python's writer of stacks."""
 
     @property
     def is_sent(self) -> bool:
@@ -75,6 +82,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     is_alive: bool | None = False
     times: int = 1
     """How many children like it ended so."""
+    cpu_s: float | None = None
+    """The CPU time that it used; only who waited for it knows."""
 
     @property
     def signal(self) -> int | None:
@@ -106,6 +115,13 @@ class MemoryLevel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     """Out-of-memory kills counted here since the run began."""
     limit_hits: int | None = None
     """How often it was about to pass its limit since the run began."""
+    kills_lately: int | None = None
+    """Those of the last ten seconds before somebody looked: the others were earlier deaths."""
+    kills_before: int | None = None
+    """What the kernel's counter stood at when the run began, and where it is: for whoever looks after the fact."""
+    limit_hits_before: int | None = None
+    directory: str = ""
+    inode: int = 0
 
 
 class Holder(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -118,6 +134,8 @@ class Holder(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """It belonged to the run."""
     gpu: bool = False
     """The memory is that of a GPU."""
+    is_within: bool = False
+    """It was in a cgroup with a limit that the run was in too."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +183,8 @@ class OomKill(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class KernelLine(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A line of the kernel log that may matter: `kind` is `io`, `file-system`, `hardware`, `fault` or `xid`."""
+    """A line of the kernel log that may matter: `kind` is `io`, `file-system`, `hardware`, `xid`, and of ours `fault`
+    and `refused` (an allocation)."""
 
     at_ns: int
     kind: str
@@ -187,6 +206,13 @@ class Counters(Finding, frozen=True, kw_only=True):
 
     levels: tuple[MemoryLevel, ...] = ()
     host_kills: int | None = None
+    host_kills_before: int | None = None
+    """When the run began."""
+
+    @property
+    def is_first(self) -> bool:
+        """It has only what was when the run began, and says nothing about an end."""
+        return self.host_kills_before is not None or any(level.directory for level in self.levels)
 
 
 class ProcessTable(Finding, frozen=True, kw_only=True):
@@ -202,12 +228,14 @@ class Disk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A file or directory of the program in it."""
     what: str = ""
     """`working directory`, `temporary directory`, `run directory`, `shared memory`, `open file`, or `error` for the
-    file that an exception names."""
+    file that an exception names, `mapped file` for the one in which a bus error was."""
     free_bytes: int | None = None
     total_bytes: int | None = None
     free_inodes: int | None = None
     total_inodes: int | None = None
     is_read_only: bool = False
+    file_bytes: int | None = None
+    """How long the file at `path` is; of a mapped file."""
 
 
 class Surroundings(Finding, frozen=True, kw_only=True):
@@ -225,6 +253,8 @@ class Surroundings(Finding, frozen=True, kw_only=True):
     stack_limit_bytes: int | None = None
     file_size_limit_bytes: int | None = None
     cpu_limit_s: int | None = None
+    cpu_used_s: float | None = None
+    """CPU time of the process itself, without its children."""
     memory_available_bytes: int | None = None
     commit_limit_bytes: int | None = None
     """Only where the kernel holds to it (overcommit_memory 2)."""
@@ -249,6 +279,8 @@ class Job(Finding, frozen=True, kw_only=True):
     """The time limit's end as the job knew it."""
     by: str = ""
     """Who cancelled it, where the scheduler says so."""
+    output: str = ""
+    """The file that the job's output goes to, on whichever host; asked for while the job lived."""
 
 
 class HostEnd(Finding, frozen=True, kw_only=True):
@@ -395,3 +427,5 @@ SOURCES: dict[str, type[Finding]] = {
     "sender": Sender,
 }
 """The name under which each is kept in a journal."""
+ALL_ASKED = "all"
+"""The source of the last word about a process: all others have been asked. Whoever waits for them need wait no more."""

@@ -150,18 +150,29 @@ class Raised(Record, frozen=True, kw_only=True):
 
 
 class Signalled(Record, frozen=True, kw_only=True):
-    """A signal for which the program has a handler arrived."""
+    """A signal for which the program has a handler arrived; or one that `holter run` and its command were told to end."""
 
     signal: int
+    code: int | None = None
+    """`si_code`, where `holter run` says so: 0 and below when a process sent it, above 0 when a terminal did."""
+    sender_pid: int = 0
+    sender_uid: int = 0
+    sender: str = ""
+    """The sender's command, where it could still be read."""
 
 
 class Finished(Record, frozen=True, kw_only=True):
-    """The program's own end of the run; `how` is `finish`, `context` or `atexit`."""
+    """The program's own end of the run; `how` is `finish`, `context`, `atexit`, or `_exit` for a call of `os._exit`."""
 
     exit_code: int | None = None
     how: str = "finish"
     exit_text: str = ""
     """What `sys.exit("text")` inside the run's `with` block said."""
+
+    @property
+    def is_leaving(self) -> bool:
+        """The process ends with it: the exit status decides how the run ended."""
+        return self.how in ("atexit", "_exit")
 
 
 class Lost(Record, frozen=True, kw_only=True):
@@ -279,6 +290,15 @@ class Marked(Record, frozen=True, kw_only=True):
     by: str
 
 
+class Edited(Record, frozen=True, kw_only=True):
+    """A person calls the run something else; None leaves what there is. It holds over what programs say."""
+
+    by: str
+    name: str | None = None
+    notes: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
 LOOSE_ROW = 2
 FIRST_PACKED = 256
 KINDS: dict[int, type[Record]] = {
@@ -305,6 +325,7 @@ KINDS: dict[int, type[Record]] = {
     24: Launched,
     25: Console,
     26: Looked,
+    27: Edited,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
@@ -325,5 +346,6 @@ LASTING = (
     Launched,
     Console,
     Looked,
+    Edited,
 )
 """Repeated at the start of each segment, so that the last one tells the whole story."""

@@ -56,11 +56,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     is_final: bool = False
     is_said: bool = False
     """The program itself ended the run."""
+    pid: int = 0
+    """The process whose end is the run's; 0 while it runs."""
 
 
 def settle(witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness) -> Outcome:
     """The state of a run. A person's mark > the program's end record > exit status > lateness."""
-    outcome = _settle_processes(witnesses, now_ns, lateness)
+    return with_mark(_settle_processes(witnesses, now_ns, lateness), marks)
+
+
+def with_mark(outcome: Outcome, marks: Sequence[Marked]) -> Outcome:
+    """The same as people see it: the last mark wins for a run that has ended."""
     mark = marks[-1] if marks else None
     if mark is None or not mark.state or outcome.state == RUNNING:
         return outcome
@@ -88,6 +94,8 @@ def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outc
     outcome = outcome or _by_lateness(witness, now_ns, lateness)
     if witness.joined:
         outcome = _with_joined(outcome, _settle_processes(_last_ones(witness.joined), now_ns, lateness))
+    if outcome.state != RUNNING and not outcome.pid:
+        outcome = msgspec.structs.replace(outcome, pid=witness.pid)
     if witness.was_preempted and outcome.state in (CRASHED, FAILED):
         because = f"the program said that it was being preempted; then {outcome.because}"
         return msgspec.structs.replace(outcome, state=PREEMPTED, because=because)
@@ -123,8 +131,8 @@ def _end_ns(witness: Witness) -> float:
 
 def _by_end_record(witness: Witness) -> Outcome | None:
     finished = witness.finished
-    if finished is None or finished.how == "atexit":
-        return None  # at the exit of the interpreter the code is not known yet: the exit status has it
+    if finished is None or finished.is_leaving:
+        return None  # the exit status has the code, which at the exit of the interpreter is not even known yet
     status = witness.exited.status if witness.exited else None
     source = witness.exited.source if witness.exited else ""
     code = finished.exit_code or 0
@@ -177,6 +185,9 @@ def _by_absence(witness: Witness) -> Outcome | None:
     ended_at_ns = witness.finished.at_ns if witness.finished else witness.last_seen_ns
     if witness.raised is not None:
         state, because = FAILED, _failure(witness, f"process {witness.pid} is gone")
+    elif witness.finished is not None and witness.finished.exit_code and not witness.was_terminated:
+        code = witness.finished.exit_code
+        state, because = FAILED, f"process {witness.pid} called os._exit({code})"
     elif witness.finished is not None and not witness.was_terminated:
         state, because = FINISHED, f"process {witness.pid} left in order; nobody could read its exit code"
     else:

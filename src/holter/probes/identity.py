@@ -6,6 +6,9 @@ import msgspec
 
 from holter.probes.procfs import PROC, read_file, read_stat
 
+# The inode of the first pid namespace, fixed in the kernel: what speaks of all processes knows them by its numbers.
+INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+
 
 class ProcessIdentity(msgspec.Struct, frozen=True):
     """One process among all that ever ran; its pid alone means something only where the rest agrees."""

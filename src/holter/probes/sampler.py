@@ -1,10 +1,14 @@
 """Looks at the host once a second through all probes, whatever happens to one of them."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from holter.probes.loading import load_probes
 from holter.probes.probe import NAN, Probe, Target
 from holter.probes.tree import FindTree, open_tree
+
+if TYPE_CHECKING:
+    from holter.probes.live.process import Reading
 
 
 class Sampler:
@@ -18,6 +22,11 @@ class Sampler:
         self._probes = probes
         self._find_tree = find_tree
         self._keys: dict[str, dict[str, str]] = {}
+
+    @property
+    def readings(self) -> "Mapping[int, Reading]":
+        """Each process of the last sample by itself; empty where there is no /proc."""
+        return getattr(self._probes.get("process"), "readings", {})
 
     def sample(self, roots: Sequence[int], directory: str) -> dict[str, float | int]:
         """Return the values of all probes by key, such as `system/host/cpu_percent`; never raises.

@@ -73,6 +73,11 @@ def scheduler_identity(environment: Mapping[str, str]) -> dict[str, dict[str, st
     return found
 
 
+def is_scheduled(environment: Mapping[str, str]) -> bool:
+    """Whether a scheduler that may end the program's job started it, by its variables."""
+    return any(next(iter(IDENTITIES[name].values())) in environment for name in ("slurm", "kubernetes", "pbs", "lsf"))
+
+
 def _pod(environment: Mapping[str, str]) -> dict[str, str]:
     namespace = (read_file(NAMESPACE_FILE) or b"").decode(errors="replace").strip()
     named = {"pod": environment.get("HOSTNAME", ""), "namespace": namespace}

@@ -48,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Print nothing at all in the terminal."""
     quiet: bool = False
     """Print only warnings and verdicts in the terminal."""
+    allow_stop: bool = False
+    """Let people stop the run from the web page: KeyboardInterrupt in the main thread, as by Ctrl-C."""
 
 
 ENVIRONMENT: dict[str, str] = {
@@ -66,6 +68,7 @@ ENVIRONMENT: dict[str, str] = {
     "console_limit": "HOLTER_CONSOLE_LIMIT",
     "silent": "HOLTER_SILENT",
     "quiet": "HOLTER_QUIET",
+    "allow_stop": "HOLTER_ALLOW_STOP",
 }
 # WANDB_DIR means another thing (the directory that gets a `wandb/` folder), so it is not read.
 _WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
@@ -118,7 +121,7 @@ def _checked(name: str, value: Any) -> Any:
             return _tags(value)
         case "disk_limit" | "console_limit":
             return parse_bytes(value)
-        case "silent" | "quiet":
+        case "silent" | "quiet" | "allow_stop":
             return value if isinstance(value, bool) else str(value).lower() not in ("", "0", "false", "no", "off")
         case "resume":
             return _resume(value)

@@ -10,8 +10,7 @@ import msgspec
 from holter.model.clock import Clock
 from holter.model.records import ChildExited
 from holter.model.thinning import Thinning
-from holter.probes.facts import command_line
-from holter.probes.postmortem.exit_status import read_exit_status
+from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.procfs import PROC, read_file, read_stat
 
 MOST_CHILDREN = 256
@@ -38,8 +37,9 @@ class Children:
     A child that comes and goes between two ticks is never seen, and none is on a kernel without pidfds.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, exits: ExitWitnesses) -> None:
         self._clock = clock
+        self._exits = exits
         self._children: dict[int, Child] = {}
         self._told: set[int] = set()
         self._clean, self._unclean = Thinning(), Thinning()
@@ -49,16 +49,18 @@ class Children:
         """Those of the living: each becomes readable when its process dies."""
         return [each.pidfd for each in self._children.values() if not each.died_at_ns]
 
-    def meet(self, pids: Sequence[int]) -> None:
-        """At each tick: these are the descendants that there are now."""
+    def meet(self, pids: Sequence[int]) -> list[int]:
+        """At each tick: these are the descendants that there are now. Returns those that were new at the last tick."""
         self._told &= set(pids)  # the dead whom nobody has waited for yet
-        for each in self._children.values():
-            if each.is_new and not each.died_at_ns:  # by now it has become the program that it was started for
-                each.is_new, each.command = False, read_command(each.pid) or each.command
+        settled = [each for each in self._children.values() if each.is_new and not each.died_at_ns]
+        for each in settled:  # by now it has become the program that it was started for
+            each.is_new, each.command = False, read_command(each.pid) or each.command
         new = [pid for pid in pids if pid not in self._children and pid not in self._told]
         for pid in new[: min(MOST_NEW, MOST_CHILDREN - len(self._children))]:
             if (child := _open(pid)) is not None:
                 self._children[pid] = child
+                self._exits.follow(pid, child.pidfd)
+        return [each.pid for each in settled]
 
     def look_for_deaths(self) -> list[ChildExited]:
         """How those ended that have died since; never blocks. One whose status can't be read yet comes later."""
@@ -75,16 +77,18 @@ class Children:
         """Wait for nobody any more. Idempotent."""
         for each in self._children.values():
             os.close(each.pidfd)
+            self._exits.forget(each.pid)
         self._children.clear()
 
     def _tell(self, child: Child, now_ns: int) -> ChildExited | None:
-        found = read_exit_status(child.pidfd, child.pid, started=child.started)
+        found = self._exits.read(child.pidfd, child.pid, started=child.started)
         if found is None and _is_there(child):
             if now_ns - child.died_at_ns < STATUS_WITHIN_NS:
                 return None
         elif found is None:  # it may have been reaped between our two looks
-            found = read_exit_status(child.pidfd, child.pid, started=child.started)
+            found = self._exits.read(child.pidfd, child.pid, started=child.started)
         os.close(child.pidfd)
+        self._exits.forget(child.pid)
         del self._children[child.pid]
         self._told.add(child.pid)
         status, source = (found.status, found.source) if found else (None, "gone")
@@ -105,6 +109,8 @@ class Children:
 
 def read_command(pid: int, proc: str = PROC) -> str:
     """The beginning of a process's command line without its secrets; its name where it has none, such as a zombie."""
+    from holter.probes.facts import command_line  # ten milliseconds, for which nobody who starts a run should wait
+
     if arguments := command_line(read_file(f"{proc}/{pid}/cmdline") or b""):
         return " ".join(arguments)[:MOST_COMMAND]
     name = (read_file(f"{proc}/{pid}/comm") or b"").decode(errors="replace").strip()

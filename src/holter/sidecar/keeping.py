@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable
 
-from holter.catalog.projection import project, write_files
 from holter.journal.growing import GrowingDigests
 from holter.model.clock import Clock
 from holter.model.records import Facts, Noted, Record
@@ -101,6 +100,8 @@ class Keeper:
                 self._saver.ask(saved)
 
     def _refresh(self) -> None:
+        from holter.catalog.projection import project, write_files  # in this thread: the watch begins without it
+
         began = time.monotonic()
         files = project(self._digests.digests)
         write_files(self._watch.directory, files, limit_bytes=self._watch.limit_bytes)
@@ -114,6 +115,7 @@ class Keeper:
         self._bell.set()
 
     def _keep_facts(self) -> None:
+        from holter.catalog.projection import write_files
         from holter.probes.facts import DIFF_FILE, SCRIPT_FILE, Hints, collect_facts
 
         watch = self._watch

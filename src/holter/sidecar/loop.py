@@ -8,11 +8,15 @@ import time
 import traceback
 
 from holter.model.clock import Clock
+from holter.model.records import Noted
+from holter.model.witnesses import witnesses_without
+from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.sampler import Sampler, open_sampler
 from holter.sidecar.internal_log import write_down
 from holter.sidecar.sharing import Lead, take_lead
+from holter.sidecar.stopping import StopWishes
 from holter.sidecar.watched import WatchedRun
-from holter.wire.way_back import Ended, Lines, Look, Watch, decode_to_sidecar
+from holter.wire.way_back import Ended, Lines, Look, Stop, Watch, decode_to_sidecar, encode
 
 TICK_S = 1.0
 # While the exit status of a dead process is awaited.
@@ -26,6 +30,8 @@ class Link:
         self.end = end
         self.pidfd = pidfd
         self.lines = Lines()
+        self.directories: set[str] = set()
+        """Those of the runs that the process records."""
 
     def copy_pidfd(self) -> int:
         """A pidfd for one run, which closes it when the process has died."""
@@ -40,6 +46,11 @@ class Link:
         except OSError:
             return None
         return self.lines.feed(data) if data else None
+
+    def send(self, line: bytes) -> None:
+        """Say something to the process. Never blocks: one that does not listen is not waited for."""
+        with contextlib.suppress(OSError):
+            self.end.send(line, socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0))
 
     def close(self) -> None:
         """Idempotent."""
@@ -56,6 +67,8 @@ class Sidecar:
         self._clock = Clock()
         self._links = [Link(end, pidfd)]
         self._runs: dict[str, tuple[WatchedRun, Lead]] = {}
+        self._wishes: dict[str, StopWishes] = {}
+        self._exits = ExitWitnesses(witnesses_without())
         self._sampler: Sampler | None = None
         self._linger_s = 0.0
         self._idle_since = 0.0
@@ -78,10 +91,12 @@ class Sidecar:
         self._leave()
 
     def _begin(self, watch: Watch, link: Link, lead: Lead) -> None:
-        watched = WatchedRun(watch, self._clock)
+        watched = WatchedRun(watch, self._clock, exits=self._exits)
         self._runs[watch.directory] = (watched, lead)
+        self._wishes[watch.directory] = StopWishes(watch.directory)
         self._linger_s = watch.linger_s
         watched.add(watch, link.copy_pidfd())
+        link.directories.add(watch.directory)
 
     def _has_work(self) -> bool:
         if self._runs:
@@ -100,7 +115,7 @@ class Sidecar:
                     poll.register(process.pidfd, select.POLLIN)
             for pidfd in watched.children.pidfds:
                 poll.register(pidfd, select.POLLIN)
-        poll.poll(seconds * 1000)
+        self._exits.catch([fd for fd, _ in poll.poll(seconds * 1000)])
 
     def _attend(self) -> bool:
         """Read what came, see who died, close what ended; true while an exit status is awaited."""
@@ -113,10 +128,10 @@ class Sidecar:
         urgent = False
         for directory, (watched, lead) in list(self._runs.items()):
             urgent = watched.look_for_deaths() or urgent
-            if not watched.processes and watched.files.finish():
-                del self._runs[directory]
+            if not watched.processes and watched.files.finish() and watched.autopsy.finish():
+                del self._runs[directory], self._wishes[directory]
                 _close(watched, lead)
-            urgent = urgent or watched.files.is_urgent
+            urgent = urgent or watched.files.is_urgent or (not watched.processes and watched.autopsy.is_busy)
         return urgent
 
     def _read_links(self) -> None:
@@ -141,6 +156,7 @@ class Sidecar:
     def _watch(self, watch: Watch, link: Link) -> None:
         if watch.directory in self._runs:
             self._runs[watch.directory][0].add(watch, link.copy_pidfd())
+            link.directories.add(watch.directory)
         elif lead := take_lead(watch.directory):
             self._begin(watch, link, lead)
 
@@ -150,9 +166,22 @@ class Sidecar:
         for watched, _ in self._runs.values():
             if self._sampler is not None:
                 roots = [process.watch.pid for process in watched.processes if not process.died_at_ns]
-                watched.sample(self._sampler.sample(roots, watched.directory))
-                watched.children.meet([pid for pid in self._sampler.tree if pid not in roots])
+                values = self._sampler.sample(roots, watched.directory)
+                watched.tick(values, self._sampler.tree, readings=self._sampler.readings)
             watched.beat()
+        self._pass_on_wishes()
+        self._exits.drain()
+
+    def _pass_on_wishes(self) -> None:
+        for directory, (watched, _) in self._runs.items():
+            if (wish := self._wishes[directory].look()) is None:
+                continue
+            because = f": {wish.reason}" if wish.reason else ""
+            watched.record(Noted(at_ns=self._clock.now_ns(), text=f"{wish.by} asked the run to stop{because}"))
+            line = encode(Stop(run=watched.run, by=wish.by, reason=wish.reason))
+            for link in self._links:
+                if directory in link.directories:
+                    link.send(line)
 
     def _leave(self) -> None:
         """Close the ways back so that a message either reached us or fails at the sender, who then starts another."""
@@ -168,7 +197,7 @@ class Sidecar:
                 time.sleep(TICK_S)
                 watched.look_for_deaths()
                 watched.beat()
-            while not watched.files.finish():
+            while not (watched.files.finish() and watched.autopsy.finish()):
                 time.sleep(URGENT_S)
             _close(watched, lead)
 

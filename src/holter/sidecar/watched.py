@@ -1,7 +1,7 @@
 """One run as its sidecar sees it: the processes that belong to it, and what is written about them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -11,12 +11,19 @@ from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
+from holter.model.evidence import Counters
 from holter.model.records import Beat, Exited, Lost, Opened, Record, Totals
+from holter.model.witnesses import witnesses_without
 from holter.probes.identity import ProcessIdentity, identify
-from holter.probes.postmortem.exit_status import read_exit_status
+from holter.probes.live.process import Reading
+from holter.probes.postmortem.exit_witnesses import ExitWitnesses
+from holter.probes.procfs import read_stat
+from holter.sidecar.autopsy import Autopsy, Death
 from holter.sidecar.children import Children
 from holter.sidecar.consoles import ConsoleKeeper
+from holter.sidecar.counting import Counting
 from holter.sidecar.keeping import Keeper
+from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
 from holter.version import __version__
 from holter.wire.way_back import Ended, Watch
@@ -34,16 +41,19 @@ class Process(msgspec.Struct):
     watch: Watch
     pidfd: int
     died_at_ns: int = 0
+    counters: Counters | None = None
+    """What they stood at when it died."""
 
 
 class WatchedRun:
     """Owns the sidecar's journal of one run. Used by the loop's thread only; closed by the loop."""
 
-    def __init__(self, watch: Watch, clock: Clock) -> None:
+    def __init__(self, watch: Watch, clock: Clock, *, exits: ExitWitnesses) -> None:
         self.directory = watch.directory
         self.processes: list[Process] = []
-        self.children = Children(clock)
-        self._run = watch.run
+        self.children = Children(clock, exits)
+        self._exits = exits
+        self.run = watch.run
         self._attempt = watch.attempt
         self._clock = clock
         self._ticks = 0
@@ -54,6 +64,9 @@ class WatchedRun:
         self._syncer = Syncer(watch.directory)
         self._console = ConsoleKeeper(watch.directory, clock)
         self.files = Keeper(watch, self.record, clock=clock)
+        self.autopsy = Autopsy(watch.directory, self.record, clock=clock, without=witnesses_without())
+        self._counting = Counting(self.record, clock)
+        self._known = LastKnown(self.record, clock)
 
     def add(self, watch: Watch, pidfd: int) -> None:
         """Watch one more process of this run."""
@@ -61,6 +74,8 @@ class WatchedRun:
         if self.files.finishing_since:  # the run goes on while its end is being written
             self.files = Keeper(watch, self.record, clock=self._clock)
         self.processes.append(Process(watch, pidfd))
+        self._exits.follow(watch.pid, pidfd)
+        self._counting.follow(watch.pid)
         self._console.add(watch, pidfd)
         self.beat()
 
@@ -70,11 +85,20 @@ class WatchedRun:
             now_ns = self._clock.now_ns()
             self.record(Lost(at_ns=now_ns, records=message.lost, since_ns=now_ns, because=message.because))
         if not message.is_leaving:
-            self.processes = [each for each in self.processes if each.watch.journal != message.journal]
+            for each in [each for each in self.processes if each.watch.journal == message.journal]:
+                self._forget(each)
 
-    def sample(self, values: dict[str, float | int]) -> None:
-        """Keep one tick of system values."""
+    def tick(self, values: dict[str, float | int], tree: Sequence[int], *, readings: Mapping[int, Reading]) -> None:
+        """Keep one tick of system values; `readings` has each process of the tree by itself."""
         self._ticks += 1
+        roots = [each.watch.pid for each in self.processes if not each.died_at_ns]
+        for pid in [*roots, *self.children.meet([pid for pid in tree if pid not in roots])]:
+            self._counting.follow(pid)
+        self._counting.tick()
+        if roots:
+            self._known.bounded = self._counting.bounded
+            self._known.tick(values, readings, roots=roots)
+        self.autopsy.gpu = self._known.gpu
         try:
             with self._journal.lock:
                 self._rows.append(dict(values), self._ticks, self._clock.now_ns())
@@ -92,12 +116,12 @@ class WatchedRun:
 
     def look_for_deaths(self) -> bool:
         """Record who died and how; true while a process of the run is dead whose status is still awaited."""
-        for exited in self.children.look_for_deaths():
-            self.record(exited)
+        self._look_for_dead_children()
         waiting = False
         for each in self.processes.copy():
             if not each.died_at_ns and _is_dead(each):
                 each.died_at_ns = self._clock.now_ns()
+                each.counters = self._counting.look(each.watch.pid)
             if each.died_at_ns:
                 waiting = not self._record_death(each) or waiting
         return waiting
@@ -111,9 +135,11 @@ class WatchedRun:
 
     def close(self) -> None:
         """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
-        for exited in self.children.look_for_deaths():
-            self.record(exited)
+        self._look_for_dead_children()
         self.children.close()
+        self.autopsy.close()
+        self._counting.close()
+        self._known.close()
         self._console.close()
         self._journal.close()
         trim_the_dead(self.directory)
@@ -121,17 +147,62 @@ class WatchedRun:
 
     def _record_death(self, process: Process) -> bool:
         watch = process.watch
-        found = read_exit_status(process.pidfd, watch.pid, started=watch.process_started)
-        if found is None and self._clock.now_ns() - process.died_at_ns < STATUS_WITHIN_NS:
+        found = self._exits.read(process.pidfd, watch.pid, started=watch.process_started)
+        if found is None and _is_there(watch) and self._clock.now_ns() - process.died_at_ns < STATUS_WITHIN_NS:
             return False
+        # It may have been waited for between our two looks.
+        found = found or self._exits.read(process.pidfd, watch.pid, started=watch.process_started)
         status, source = (found.status, found.source) if found else (None, "gone")
         self.record(
             Exited(at_ns=process.died_at_ns, journal=watch.journal, pid=watch.pid, source=source, status=status)
         )
+        self._forget(process)
+        self.autopsy.begin(
+            self._describe(watch.pid, process.died_at_ns, status, counters=process.counters, cwd=watch.cwd)
+        )
+        return True
+
+    def _forget(self, process: Process) -> None:
         self.processes.remove(process)
+        self._exits.forget(process.watch.pid)
         if process.pidfd >= 0:
             os.close(process.pidfd)
-        return True
+
+    def _look_for_dead_children(self) -> None:
+        for exited in self.children.look_for_deaths():
+            self.record(exited)
+            counters = self._counting.look(exited.pid)
+            death = self._describe(exited.pid, exited.at_ns, exited.status, counters=counters)
+            self.autopsy.begin(msgspec.structs.replace(death, is_child=True))
+            self._counting.forget(exited.pid)
+
+    def _describe(
+        self, pid: int, at_ns: int, status: int | None, /, *, counters: Counters | None, cwd: str = ""
+    ) -> Death:
+        known = self._known
+        reading = known.readings.get(pid)
+        process = (
+            {
+                "open_files": reading.open_files,
+                "address_space_bytes": reading.address_space_bytes,
+                "cpu_s": reading.stat.cpu_ticks / os.sysconf("SC_CLK_TCK"),
+            }
+            if reading
+            else {}
+        )
+        return Death(
+            pid=pid,
+            at_ns=at_ns,
+            status=status,
+            counters=counters,
+            cgroups=self._counting.paths,
+            bounded=self._counting.bounded,
+            row=known.row,
+            holders=known.holders,
+            process=process,
+            limits=known.limits.get(pid, b""),
+            cwd=cwd,
+        )
 
     def _prologue(self) -> Iterator[bytes]:
         me = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
@@ -139,7 +210,7 @@ class WatchedRun:
         yield encode_record(
             Opened(
                 at_ns=now_ns,
-                run=self._run,
+                run=self.run,
                 writer="sidecar",
                 host=me.host,
                 boot_id=me.boot_id,
@@ -154,6 +225,11 @@ class WatchedRun:
             Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns)
         )
         yield from self._rows.declarations()
+
+
+def _is_there(watch: Watch) -> bool:
+    stat = read_stat(watch.pid)
+    return stat is not None and stat.started == watch.process_started
 
 
 def _is_dead(process: Process) -> bool:

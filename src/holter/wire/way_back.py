@@ -73,8 +73,16 @@ class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):
     text: str
 
 
+class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=True):
+    """To the client: somebody wants this run to stop."""
+
+    run: str
+    by: str
+    reason: str = ""
+
+
 ToSidecar = Watch | Ended | Look
-ToClient = Say
+ToClient = Say | Stop
 
 _encode = msgspec.json.Encoder().encode
 _to_sidecar: msgspec.json.Decoder[ToSidecar] = msgspec.json.Decoder(ToSidecar)

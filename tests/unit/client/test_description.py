@@ -79,7 +79,7 @@ def test_a_message_that_cannot_be_read_costs_only_itself() -> None:
 
 def test_a_flood_of_alike_exceptions_is_thinned_out_but_not_one_that_ends_the_program() -> None:
     kept: list[Raised] = []
-    describer = Describer(kept.append, Clock())
+    describer = Describer(lambda raised, _: kept.append(raised), Clock())
     for _ in range(100):
         describer.seen(raised("1 / 0"), where="thread")
     describer.seen(raised("[][0]"), where="thread")
@@ -112,3 +112,15 @@ def test_the_value_of_sys_exit(call: str, code: int, text: str) -> None:
 
 def test_without_an_exception_the_code_is_zero() -> None:
     assert (exit_code_of(None), exit_text_of(None)) == (0, "")
+
+
+def test_an_exception_is_described_although_python_can_not_print_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_descriptor_left(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    error = raised("1 / 0")
+    monkeypatch.setattr("traceback.format_exception", no_descriptor_left)
+    described = describe(error, 5)
+    assert described.type == "ZeroDivisionError"
+    assert described.traceback.startswith("Traceback (most recent call last):\n  File ")
+    assert described.traceback.endswith("ZeroDivisionError: division by zero\n")

@@ -27,6 +27,7 @@ def stat_line(*, name: str = "python3", state: str = "S", parent: int = 1, **num
         "cstime": 17,
         "threads": 20,
         "started": 22,
+        "rss_pages": 24,
         "exit_code": 52,
     }
     fields = ["4242", f"({name})", state, str(parent), *["0"] * 48]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from holter.probes.identity import identify
-from holter.probes.postmortem.exit_status import ExitStatus, read_exit_status, read_zombie
+from holter.probes.postmortem.exit_status import ExitStatus, read_zombie
+from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from tests.unit.probes.recordings import stat_line, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="not on this platform: pidfds are of Linux")
@@ -32,7 +33,7 @@ class Watched:
         self.pidfd = os.pidfd_open(child.pid)
 
     def read(self) -> ExitStatus | None:
-        return read_exit_status(self.pidfd, self.child.pid, started=self.started)
+        return ExitWitnesses().read(self.pidfd, self.child.pid, started=self.started)
 
     def become_zombie(self) -> None:
         os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOWAIT)
@@ -84,13 +85,13 @@ def test_a_zombie_that_left_by_itself_has_its_own_code(watched: Watched) -> None
 def test_a_zombie_with_the_pid_of_ours_is_not_ours(watched: Watched) -> None:
     watched.child.kill()
     watched.become_zombie()
-    assert read_exit_status(watched.pidfd, watched.child.pid, started=watched.started + 1) is None
+    assert ExitWitnesses().read(watched.pidfd, watched.child.pid, started=watched.started + 1) is None
 
 
 def test_without_a_pidfd_a_reaped_process_is_lost(watched: Watched) -> None:
     watched.child.kill()
     watched.child.wait()
-    assert read_exit_status(-1, watched.child.pid, started=watched.started) is None
+    assert ExitWitnesses().read(-1, watched.child.pid, started=watched.started) is None
 
 
 def test_a_process_whose_other_threads_run_on_has_not_ended(tmp_path: Path) -> None:

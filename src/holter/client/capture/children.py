@@ -86,6 +86,8 @@ class ChildHooks:
 
         self._wrap(process, "_cleanup", before_start)
         self._wrap(sys.modules.get(f"{package}.util"), "_exit_function", self._child_leaves)
+        if sys.version_info >= (3, 13):  # where the exception is forgotten before the child cleans up
+            self._wrap(sys.modules.get("traceback"), "print_exc", partial(self._child_prints, process))
         popen = getattr(sys.modules.get(f"{package}.popen_fork"), "Popen", None)
         if popen is not None and not self._patches.has(popen, "returncode"):
             self._patches.set(popen, "returncode", ReturnCode(partial(self._child_ended, process)))
@@ -112,6 +114,12 @@ class ChildHooks:
         if error is not None:
             self._describer.seen(error, where="child")
         self._leave()
+
+    def _child_prints(self, process: Any, *_: object, **__: object) -> None:
+        """In the child: multiprocessing prints the exception that ended it."""
+        error, printer = sys.exception(), sys._getframe(2).f_code
+        if error is not None and printer.co_name == "_bootstrap" and printer.co_filename == process.__file__:
+            self._describer.seen(error, where="child")
 
     def _task_failed(self, *_: object, **__: object) -> None:
         """In a worker: the exception of a task has been caught, and is packed up for the parent."""

@@ -16,31 +16,29 @@ MOST_CAUSE_MESSAGE = 1000
 class Describer:
     """Describes exceptions and hands them on; of many that are alike and end nothing, only some."""
 
-    def __init__(self, keep: Callable[[Raised], None], clock: Clock) -> None:
+    def __init__(self, keep: Callable[[Raised, BaseException], None], clock: Clock) -> None:
         self._keep = keep
         self._clock = clock
         self._thinning = Thinning()
 
     def ends_program(self, error: BaseException) -> None:
         """Nobody caught it in the main thread."""
-        self._keep(describe(error, self._clock.now_ns()))
+        self._keep(describe(error, self._clock.now_ns()), error)
 
     def seen(self, error: BaseException, *, where: str, thread: str = "MainThread") -> None:
         """Nobody caught it, and the program goes on; see `Raised.where`."""
         times = self._thinning.count((where, type_name(error), _place(error)))
         if times:
-            self._keep(describe(error, self._clock.now_ns(), thread=thread, where=where, times=times))
+            self._keep(describe(error, self._clock.now_ns(), thread=thread, where=where, times=times), error)
 
 
 def describe(
     error: BaseException, at_ns: int, *, thread: str = "MainThread", where: str = "main", times: int = 1
 ) -> Raised:
     """An exception as bounded text, with the arrays in the user's own frames; keeps no reference to any of it."""
-    import traceback  # two milliseconds that only those pay who record
-
     from holter.client.capture.frames import own_frames
 
-    text = "".join(traceback.format_exception(error))
+    text = _traceback(error)
     if len(text) > MOST_TRACEBACK:
         half = MOST_TRACEBACK // 2
         text = f"{text[:half]}\n…\n{text[-half:]}"
@@ -59,6 +57,21 @@ def describe(
         frames=frames,
         times=times,
     )
+
+
+def _traceback(error: BaseException) -> str:
+    import traceback  # two milliseconds that only those pay who record
+
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:  # noqa: BLE001  some Pythons import for it, and there may be no file descriptor or memory left
+        lines = [
+            f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}\n'
+            for frame, line in traceback.walk_tb(error.__traceback__)
+        ]
+        return "".join(
+            ["Traceback (most recent call last):\n", *lines, f"{type_name(error)}: {_message(error, 500)}\n"]
+        )
 
 
 def type_name(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -10,13 +11,17 @@ from holter.client.capture.children import Address, ChildHooks
 from holter.client.capture.description import Describer
 from holter.client.capture.exceptions import ExceptionHooks
 from holter.client.capture.faults import FaultLog
+from holter.client.capture.leaving import LeavingHook
 from holter.client.capture.signals import TermHook
 from holter.client.capture.tasks import TaskHook
+from holter.client.capture.witness import SignalWitness
 from holter.model.clock import Clock
-from holter.model.records import ChildExited, Raised
+from holter.model.records import ChildExited, Raised, Record, Signalled
 
 # Each child that has something to say gets a journal; a pool that fails again and again must not fill the directory.
 MOST_FILES = 256
+# Exceptions that end something, or may: what the process was about to run out of is worth a look.
+_ENDING = ("main", "child", "pool")
 
 
 class Recording(Protocol):
@@ -37,14 +42,14 @@ class Recording(Protocol):
     def raised(self, raised: Raised) -> None:
         """Keep an exception."""
 
-    def signalled(self, number: int) -> None:
-        """Keep a signal."""
-
-    def child_exited(self, exited: ChildExited) -> None:
-        """Keep the end of a child."""
+    def keep(self, record: Record) -> None:
+        """Keep anything else."""
 
     def rest(self) -> None:
         """Close the journal of this process until there is more to say."""
+
+    def leave_at_once(self, exit_code: int) -> None:
+        """The process is gone after this."""
 
 
 class ProgramHooks:
@@ -52,21 +57,28 @@ class ProgramHooks:
 
     def __init__(self, runs: Sequence[Recording]) -> None:
         self._runs = runs
-        clock = Clock()
-        describer = Describer(self._keep_raised, clock)
+        self._rank: int | None = None
+        self._is_leaving = False
+        self._clock = Clock()
+        describer = Describer(self._keep_raised, self._clock)
         self._exceptions = ExceptionHooks(describer)
         self._term = TermHook(self._keep_signal)
         self._tasks = TaskHook(describer)
-        self.children = ChildHooks(describer, keep=self._keep_exit, leave=self._rest, clock=clock)
+        self.children = ChildHooks(describer, keep=self._keep_exit, leave=self._rest, clock=self._clock)
         self._faults = FaultLog()
+        self._witness = SignalWitness()
+        self._leaving = LeavingHook(self._leave_at_once)
 
-    def install(self, fault_log: str) -> None:
+    def install(self, rank: int | None) -> None:
         """Watch the program. Idempotent; the stacks of a native crash go to the file of the first run."""
+        self._rank = rank
         self._exceptions.install()
-        self._term.install()
+        self._leaving.install()
         recorded = self._recorded()
         if len(recorded) == 1:
-            self._faults.install(os.path.join(recorded[0].dir, fault_log))
+            name = f"faults-{rank}.log" if rank else "faults.log"
+            self._faults.install(os.path.join(recorded[0].dir, name))
+        self._follow_signals()
         self.look_again()
 
     def look_again(self) -> None:
@@ -77,38 +89,78 @@ class ProgramHooks:
         try:
             self._tasks.install()
             self.children.install(recorded[-1].address)
+            self._follow_signals()
+            self._witness.look_again()
         except Exception:  # the boundary: another Python may have other insides
             if is_strict():
                 raise
+        if terminated_ns := self._witness.newly_terminated_ns():
+            self._keep_signal(signal.SIGTERM, terminated_ns)
+
+    def before_fork(self) -> None:
+        """In the parent."""
+        self._witness.before_fork()
+        self.look_again()
+
+    def after_fork(self) -> None:
+        """In the child."""
+        self._witness.after_fork()
+
+    def leave(self) -> None:
+        """The interpreter exits: what would see it crash on its way out stays."""
+        self._is_leaving = True
+        self._exceptions.look_back()
 
     def restore(self) -> None:
         """Leave everything as it was. Idempotent."""
         self._exceptions.restore()
-        self._term.restore()
         self._tasks.restore()
         self.children.restore()
+        self._leaving.restore()
+        if not self._is_leaving:
+            self._follow_signals()
+            self._faults.restore()
 
     def _recorded(self) -> list[Recording]:
         return [run for run in self._runs if run.dir]  # a disabled run lies nowhere
 
-    def _keep_raised(self, raised: Raised) -> None:
-        for run in self._runs:
-            if run.is_owned or _has_room(run.dir):
-                run.raised(raised)
+    def _follow_signals(self) -> None:
+        name = f"signals-{self._rank}.log" if self._rank else "signals.log"
+        paths = [os.path.join(run.dir, name) for run in self._recorded()]
+        self._witness.follow(paths)
+        if paths and not self._witness.is_there:
+            self._term.install()
+        else:
+            self._term.restore()
 
-    def _keep_signal(self, number: int) -> None:
+    def _keep_raised(self, raised: Raised, error: BaseException) -> None:
+        runs = [run for run in self._runs if run.is_owned or _has_room(run.dir)]
+        for run in runs:
+            run.raised(raised)
+        if raised.where in _ENDING and not isinstance(error, KeyboardInterrupt):
+            from holter.client.capture.surroundings import look_around
+
+            looked = look_around(error, [run.dir for run in runs if run.dir], at_ns=self._clock.now_ns())
+            for run in runs:
+                run.keep(looked)
+
+    def _keep_signal(self, number: int, at_ns: int = 0) -> None:
         for run in self._runs:
-            run.signalled(number)
+            run.keep(Signalled(at_ns=at_ns or self._clock.now_ns(), signal=number))
 
     def _keep_exit(self, exited: ChildExited) -> None:
         for run in self._runs:
             # A child whose own children leave in order has no need of a journal.
             if run.is_owned or (exited.status and _has_room(run.dir)):
-                run.child_exited(exited)
+                run.keep(exited)
 
     def _rest(self) -> None:
         for run in self._runs:
             run.rest()
+
+    def _leave_at_once(self, exit_code: int) -> None:
+        for run in self._runs:
+            run.leave_at_once(exit_code)
 
 
 def _has_room(directory: str) -> bool:

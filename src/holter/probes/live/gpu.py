@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from holter.probes.identity import INITIAL_PID_NAMESPACE
 from holter.probes.nvml import open_nvml
 from holter.probes.probe import NAN, Probe, Target
 from holter.probes.procfs import PROC
@@ -10,8 +11,6 @@ from holter.probes.totals import sum_known
 
 # Memory errors are rare and asking for them is slow on some drivers.
 TICKS_BETWEEN_ERROR_COUNTS = 10
-# The inode of the first pid namespace, fixed in the kernel: outside of it NVML may know processes by other numbers.
-INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 # Later and earlier libraries know the same number by another name.
 TEMPERATURE = ("nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
 CLOCKS_EVENT_REASONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")

@@ -22,6 +22,7 @@ class Reading(msgspec.Struct, frozen=True):
     open_files: float
     read_bytes: float
     write_bytes: float
+    address_space_bytes: int = 0
 
 
 class ProcessProbe:
@@ -32,11 +33,14 @@ class ProcessProbe:
         self._uptime_s = uptime_s or (lambda: time.clock_gettime(time.CLOCK_BOOTTIME))
         self._ticks_per_s = os.sysconf("SC_CLK_TCK")
         self._before: tuple[float, dict[int, Stat]] | None = None
+        self.readings: dict[int, Reading] = {}
+        """Of each process at the last tick."""
         self._read, self._written, self._faults = Counter(), Counter(), Counter()
 
     def sample(self, target: Target) -> dict[str, float | int]:
         """Return the sums over the tree; the cumulative ones keep what ended processes had done."""
         readings = {pid: reading for pid in target.tree if (reading := read_process(pid, self._proc))}
+        self.readings = readings
         everyone = readings.values()
         alive = [reading for reading in everyone if not reading.stat.is_dead]
         # One sum for the whole tree: what a process counted moves to its parent when the parent waits for it.
@@ -80,6 +84,7 @@ def read_process(pid: int, proc: str = PROC) -> Reading | None:
         open_files=count_open_files(f"{proc}/{pid}/fd"),
         read_bytes=known(find_number(io, b"read_bytes:")),
         write_bytes=known(find_number(io, b"write_bytes:")),
+        address_space_bytes=1024 * (find_number(status, b"VmSize:") or 0),
     )
 
 

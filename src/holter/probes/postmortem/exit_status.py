@@ -1,6 +1,7 @@
 """The exit status of a process that is not our child: from its pidfd once it is reaped, from /proc until then."""
 
 import os
+import re
 import struct
 
 import msgspec
@@ -19,18 +20,7 @@ class ExitStatus(msgspec.Struct, frozen=True):
     status: int
     """A wait-status word: `os.waitstatus_to_exitcode`, `os.WCOREDUMP` and their like apply."""
     source: str
-    """`pidfd-info` or `zombie-stat`."""
-
-
-def read_exit_status(pidfd: int, pid: int, *, started: int) -> ExitStatus | None:
-    """Return the exit status, or None where nobody can tell, or not yet; never blocks, so ask again.
-
-    Args:
-        pidfd: opened while the process lived; negative for none.
-        pid: the same process in /proc, as long as nobody has waited for it.
-        started: field 22 of its stat, so that another process with its pid is not taken for it.
-    """
-    return read_pidfd_info(pidfd) or read_zombie(pid, started)
+    """`pidfd-info`, `zombie-stat` or `connector`."""
 
 
 def read_pidfd_info(pidfd: int) -> ExitStatus | None:
@@ -67,3 +57,9 @@ def _may_see(pid: int, proc: str) -> bool:
     status = read_file(f"{proc}/{pid}/status") or b""
     owners = {line[:4]: set(line[5:].split()[:3]) for line in status.splitlines()}
     return owners.get(b"Uid:") == {b"%d" % os.geteuid()} and owners.get(b"Gid:") == {b"%d" % os.getegid()}
+
+
+def kernel_version(release: str) -> tuple[int, int]:
+    """Return the first two numbers of a kernel's release, such as 6.1.0-13-amd64; zeros where it has none."""
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -1,0 +1,173 @@
+"""The process connector: the kernel's own announcement of each exit, for kernels whose pidfds do not keep the status.
+
+Linux only, in the first network and pid namespaces; before about 6.6 only for a privileged process.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import struct
+import time
+from array import array
+from collections.abc import Iterator
+
+import msgspec
+
+from holter.probes.identity import INITIAL_PID_NAMESPACE, pid_namespace
+from holter.probes.postmortem.exit_status import kernel_version
+
+NETLINK_CONNECTOR = 11
+CN_IDX_PROC = CN_VAL_PROC = 1
+NLMSG_DONE = 3
+PROC_CN_MCAST_LISTEN = 1
+PROC_EVENT_EXIT = 0x80000000
+SO_ATTACH_FILTER = 26
+# nlmsghdr; cn_msg; what, cpu and time of an event; pid, tgid and exit code of an exit.
+NETLINK_HEADER = struct.Struct("=IHHII")
+CONNECTOR_HEADER = struct.Struct("=IIIIHH")
+EXIT_EVENT = struct.Struct("=IIQIII")
+WHAT_AT = NETLINK_HEADER.size + CONNECTOR_HEADER.size
+PID_AT, TGID_AT = WHAT_AT + 16, WHAT_AT + 20
+# From this version on a listener may name the events that it wants; an earlier kernel ignores such a message.
+MASKS_SINCE = (6, 6)
+MOST_DRAINED = 4096
+MOST_FOLLOWED = 1024
+# An exit that was announced longer ago than this was that of the first thread of a process which lived on.
+FRESH_NS = 10_000_000_000
+# Classic BPF: load a word, compare with a constant or with X, keep A in X, return.
+LOAD, IF_EQUAL, IF_EQUAL_X, KEEP, RETURN = 0x20, 0x15, 0x1D, 0x07, 0x06
+ALL_OF_IT = 0xFFFFFFFF
+
+
+class Announced(msgspec.Struct, frozen=True):
+    """An exit as the kernel announced it; the time is that of the monotonic clock."""
+
+    pid: int
+    status: int
+    at_ns: int
+
+
+class Connector:
+    """Listens for the exits of the processes it follows. Used by one thread; never blocks; closed by its owner."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self._followed: set[int] = set()
+        self._announced: dict[int, Announced] = {}
+
+    def follow(self, pid: int) -> None:
+        """Listen for the exit of one more process; idempotent."""
+        if pid not in self._followed and len(self._followed) < MOST_FOLLOWED:
+            self._followed.add(pid)
+            self._set_filter()
+
+    def forget(self, pid: int) -> None:
+        """The process is gone, and its pid may be given to another; idempotent."""
+        self._announced.pop(pid, None)
+        if pid in self._followed:
+            self._followed.discard(pid)
+            self._set_filter()
+
+    def status(self, pid: int) -> int | None:
+        """The wait status with which a process that is known to be dead has ended, None where that was not heard."""
+        self.drain()
+        heard = self._announced.get(pid)
+        if heard is None or time.monotonic_ns() - heard.at_ns > FRESH_NS:
+            return None
+        return heard.status
+
+    def drain(self) -> None:
+        """Take in what was announced."""
+        for _ in range(MOST_DRAINED):
+            try:
+                message = self._link.recv(4096)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno == errno.ENOBUFS:  # some were lost
+                    continue
+                return
+            heard = parse_exit(message)
+            if heard is not None and heard.pid in self._followed:
+                self._announced[heard.pid] = heard
+
+    def close(self) -> None:
+        """Stop listening; idempotent."""
+        self._link.close()
+
+    def _set_filter(self) -> None:
+        """Let the kernel drop what is about others, so that a busy host neither costs us time nor fills our queue."""
+        with contextlib.suppress(OSError):
+            attach_filter(self._link, filter_program(self._followed))
+
+
+def open_connector() -> Connector | None:
+    """Return a connector, or None where the kernel, a namespace or the lack of a right does not allow one."""
+    # In other pid namespaces the pids that we hear of are not those that we know.
+    if not hasattr(socket, "AF_NETLINK") or pid_namespace() != INITIAL_PID_NAMESPACE:
+        return None
+    link = None
+    try:
+        link = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, NETLINK_CONNECTOR)
+        link.setblocking(False)
+        attach_filter(link, filter_program(set()))
+        link.bind((0, CN_IDX_PROC))
+        link.send(listen_message(with_mask=kernel_version(os.uname().release) >= MASKS_SINCE))
+    except OSError:
+        if link is not None:
+            link.close()
+        return None
+    return Connector(link)
+
+
+def listen_message(*, with_mask: bool) -> bytes:
+    """Return the request for events: for exits only where the kernel understands that, else for all."""
+    wanted = struct.pack("=II", PROC_CN_MCAST_LISTEN, PROC_EVENT_EXIT)
+    wanted = wanted if with_mask else wanted[:4]
+    body = CONNECTOR_HEADER.pack(CN_IDX_PROC, CN_VAL_PROC, 0, 0, len(wanted), 0) + wanted
+    return NETLINK_HEADER.pack(NETLINK_HEADER.size + len(body), NLMSG_DONE, 0, 0, os.getpid()) + body
+
+
+def parse_exit(message: bytes) -> Announced | None:
+    """Return the exit of a whole process that a message announces, None for any other message."""
+    if len(message) < WHAT_AT + EXIT_EVENT.size:
+        return None
+    what, _, at_ns, pid, process, status = EXIT_EVENT.unpack_from(message, WHAT_AT)
+    if what != PROC_EVENT_EXIT or pid != process:
+        return None
+    return Announced(pid, status, at_ns)
+
+
+def filter_program(pids: set[int]) -> bytes:
+    """Return classic BPF that lets only the exits of these processes pass, not those of their threads."""
+    instructions = [
+        (LOAD, 0, 0, WHAT_AT),
+        (IF_EQUAL, 1, 0, _as_loaded(PROC_EVENT_EXIT)),
+        (RETURN, 0, 0, 0),
+        (LOAD, 0, 0, TGID_AT),
+        (KEEP, 0, 0, 0),
+        (LOAD, 0, 0, PID_AT),
+        (IF_EQUAL_X, 1, 0, 0),
+        (RETURN, 0, 0, 0),
+        *_one_of(sorted(pids)),
+        (RETURN, 0, 0, 0),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+
+
+def _one_of(pids: list[int]) -> Iterator[tuple[int, int, int, int]]:
+    for pid in pids:
+        yield IF_EQUAL, 0, 1, _as_loaded(pid)
+        yield RETURN, 0, 0, ALL_OF_IT
+
+
+def _as_loaded(number: int) -> int:
+    """Return a number as a filter sees it, which takes all words for those of the network."""
+    return int.from_bytes(struct.pack("=I", number), "big")
+
+
+def attach_filter(link: socket.socket, program: bytes) -> None:
+    """Replace the socket's filter at once. Raises OSError."""
+    code = array("B", program)
+    link.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(code) // 8, code.buffer_info()[0]))

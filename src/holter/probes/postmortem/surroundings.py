@@ -1,0 +1,98 @@
+"""What a process that could not say so itself was near to running out of, as it was last seen."""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from holter.model.evidence import Disk, Holder, Surroundings
+from holter.probes.limits import parse_limits
+from holter.probes.procfs import PROC, read_file
+
+Row = Mapping[str, float | int]
+
+
+def look(row: Row, limits: bytes, *, paths: Mapping[str, str], process: Mapping[str, float]) -> Surroundings:
+    """Return what the last samples come to. Pure.
+
+    Args:
+        row: the run's last samples.
+        limits: the process's `/proc/PID/limits`, read while it lived.
+        paths: where its disks are: `run`, `cwd`, `tmp`, `shm`.
+        process: of the process itself: `open_files`, `address_space_bytes` and `cpu_s`.
+    """
+    soft = {name: pair[0] for name, pair in parse_limits(limits).items()} if limits else {}
+    return Surroundings(
+        disks=tuple(_disks(row, paths)) or None,
+        open_files=_whole(process.get("open_files")),
+        open_files_limit=soft.get("open_files"),
+        threads=_whole(row.get("system/cgroup/pids_current")),
+        threads_limit=_whole(row.get("system/cgroup/pids_max")),
+        address_space_bytes=_whole(process.get("address_space_bytes")),
+        address_space_limit_bytes=soft.get("address_space"),
+        data_limit_bytes=soft.get("data_size"),
+        stack_limit_bytes=soft.get("stack_size"),
+        file_size_limit_bytes=soft.get("file_size"),
+        cpu_limit_s=soft.get("cpu_time"),
+        cpu_used_s=process.get("cpu_s"),
+        memory_available_bytes=_whole(row.get("system/host/memory_available_bytes")),
+    )
+
+
+def with_gpu_holders(found: Surroundings, holders: tuple[Holder, ...]) -> Surroundings:
+    """The same, with who has memory of the GPUs."""
+    import msgspec
+
+    return msgspec.structs.replace(found, gpu_holders=holders)
+
+
+def with_mapped_files(found: Surroundings, mappings: Iterable[str]) -> Surroundings:
+    """The same, with the disks of the files in these lines of /proc/PID/maps, and how long the files are."""
+    import msgspec
+
+    paths = {parts[5].strip() for line in mappings if len(parts := line.split(None, 5)) == 6}
+    disks = [disk for path in sorted(paths) if path.startswith("/") and (disk := _measure_mapped(path))]
+    return msgspec.structs.replace(found, disks=(*(found.disks or ()), *disks)) if disks else found
+
+
+def _measure_mapped(path: str) -> Disk | None:
+    try:
+        space, size = os.statvfs(path), os.stat(path).st_size
+    except OSError:
+        return None
+    return Disk(
+        path=path,
+        what="mapped file",
+        free_bytes=space.f_bavail * space.f_frsize,
+        total_bytes=space.f_blocks * space.f_frsize,
+        free_inodes=space.f_favail if space.f_files else None,
+        total_inodes=space.f_files or None,
+        file_bytes=size,
+    )
+
+
+def read_limits(pid: int, proc: str = PROC) -> bytes:
+    """Return a living process's limits as text, empty where nobody can look."""
+    return read_file(f"{proc}/{pid}/limits") or b""
+
+
+def _disks(row: Row, paths: Mapping[str, str]) -> list[Disk]:
+    names = {
+        "cwd": "working directory",
+        "tmp": "temporary directory",
+        "run": "run directory",
+        "shm": "shared memory",
+    }
+    return [
+        Disk(
+            path=paths[key],
+            what=what,
+            free_bytes=_whole(row.get(f"system/disk/{key}/free_bytes")),
+            total_bytes=_whole(row.get(f"system/disk/{key}/total_bytes")),
+            free_inodes=_whole(row.get(f"system/disk/{key}/free_inodes")),
+        )
+        for key, what in names.items()
+        if paths.get(key) and _whole(row.get(f"system/disk/{key}/total_bytes")) is not None
+    ]
+
+
+def _whole(value: float | None) -> int | None:
+    return int(value) if value is not None and value == value else None

@@ -1,0 +1,53 @@
+"""What a process was near to running out of when it was last seen."""
+
+from holter.model.evidence import Disk, Surroundings
+from holter.probes.postmortem.surroundings import look, read_limits
+
+LIMITS = b"""\
+Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              60                   unlimited            seconds
+Max file size             unlimited            unlimited            bytes
+Max data size             unlimited            unlimited            bytes
+Max stack size            8388608              unlimited            bytes
+Max open files            1024                 524288               files
+Max address space         4294967296           unlimited            bytes
+"""
+ROW = {
+    "system/disk/cwd/free_bytes": 0.0,
+    "system/disk/cwd/total_bytes": 1000.0,
+    "system/disk/cwd/free_inodes": float("nan"),
+    "system/disk/shm/free_bytes": 5.0,
+    "system/disk/shm/total_bytes": float("nan"),
+    "system/cgroup/pids_current": 99.0,
+    "system/cgroup/pids_max": 100.0,
+    "system/host/memory_available_bytes": 7.0,
+}
+
+
+def test_the_last_samples_and_the_limits_are_put_together() -> None:
+    found = look(
+        ROW,
+        LIMITS,
+        paths={"cwd": "/home/me", "shm": "/dev/shm"},
+        process={"open_files": 1020.0, "address_space_bytes": 4e9},
+    )
+    assert found == Surroundings(
+        disks=(Disk(path="/home/me", what="working directory", free_bytes=0, total_bytes=1000),),
+        open_files=1020,
+        open_files_limit=1024,
+        threads=99,
+        threads_limit=100,
+        address_space_bytes=4_000_000_000,
+        address_space_limit_bytes=4294967296,
+        stack_limit_bytes=8388608,
+        cpu_limit_s=60,
+        memory_available_bytes=7,
+    )
+
+
+def test_what_was_never_sampled_is_not_known() -> None:
+    assert look({}, b"", paths={}, process={}) == Surroundings()
+
+
+def test_a_process_that_is_gone_has_no_limits() -> None:
+    assert read_limits(1, proc="/nowhere") == b""
