@@ -5,7 +5,8 @@ import time
 
 from holter.catalog.completion import complete, complete_files
 from holter.catalog.ended_runs import EndedRuns
-from holter.catalog.run_view import LoadedRun, RunView, awaited_processes, load_run
+from holter.catalog.run_view import LoadedRun, RunView, is_awaited, load_run
+from holter.catalog.verdict import judge
 from holter.errors import JournalError, NoRun
 from holter.journal.rundir import run_directory
 from holter.model.state import Lateness
@@ -45,7 +46,7 @@ class Catalog:
         """
         directory = run_directory(self.data, run)
         deadline = time.monotonic() + patience_s
-        while (loaded := self._load(directory)) and awaited_processes(loaded.digests, time.time_ns()):
+        while (loaded := self._load(directory)) and is_awaited(loaded.digests, time.time_ns()):
             if time.monotonic() > deadline:
                 loaded = self._load(directory, is_patient=False)
                 break
@@ -56,7 +57,7 @@ class Catalog:
             loaded = self._load(directory) or loaded
         elif loaded.is_settled:
             complete_files(loaded)
-        return loaded
+        return judge(loaded)
 
     def find(self, wanted: str | None) -> str:
         """The id that a person means: an id, the beginning of one, a name; nothing for the newest. Raises NoRun."""
@@ -103,6 +104,7 @@ class Catalog:
             return None
         if loaded.outcome.is_final:
             complete(loaded)
+        loaded = judge(loaded)
         if loaded.is_settled:
             self.settled.add(run)
             self._ended.add(loaded.view)

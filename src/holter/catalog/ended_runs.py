@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from holter import diagnosis
 from holter.catalog.run_view import RunView
 from holter.journal.rundir import run_directory
 from holter.version import __version__
@@ -22,6 +23,7 @@ class _Entry(msgspec.Struct, array_like=True):
 class _File(msgspec.Struct):
     holter: str
     runs: dict[str, _Entry]
+    rules: int = 0
 
 
 _decode = msgspec.msgpack.Decoder(_File).decode
@@ -31,7 +33,7 @@ class EndedRuns:
     """A cache beside the runs, a projection like any other: it may be deleted at any time.
 
     An entry holds as long as the run's directory has the time it had: whatever changes a settled run (another attempt,
-    a person's mark) adds a file to it.
+    a person's mark, what a later command finds out) adds a file to it. With other rules than these, none holds.
     """
 
     def __init__(self, data: str) -> None:
@@ -73,7 +75,7 @@ class EndedRuns:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.msgpack.encode(_File(__version__, kept)))
+                file.write(msgspec.msgpack.encode(_File(__version__, kept, _rules())))
             os.replace(temporary, self._path)
         except OSError:
             return
@@ -85,4 +87,12 @@ class EndedRuns:
                 found = _decode(file.read())
         except (OSError, msgspec.MsgspecError):
             return {}
-        return found.runs if found.holter == __version__ else {}
+        return found.runs if (found.holter, found.rules) == (__version__, _rules()) else {}
+
+
+def _rules() -> int:
+    """Changes when rules are added, removed or installed anew."""
+    try:
+        return os.stat(os.path.join(os.path.dirname(diagnosis.__file__), "rules")).st_mtime_ns
+    except OSError:
+        return 0

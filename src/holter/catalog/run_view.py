@@ -1,7 +1,8 @@
 """A run as people ask for it, put together from all of its journals."""
 
 import os
-from collections.abc import Container
+import signal
+from collections.abc import Container, Sequence
 from typing import Any
 
 import msgspec
@@ -9,19 +10,24 @@ import msgspec
 from holter.catalog.space import writer_of
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
+from holter.journal.signal_log import read_signal_log
+from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
     Described,
+    Edited,
     Exited,
     Facts,
     Finished,
     Launched,
+    Looked,
     Marked,
     Preempting,
     Raised,
     Record,
     Signalled,
 )
-from holter.model.state import Lateness, Outcome, Witness, settle, settle_process
+from holter.model.state import FINISHED, Lateness, Outcome, Witness, settle, settle_process, with_mark
+from holter.model.verdicts import Diagnosis
 from holter.probes.identity import ProcessIdentity, is_alive
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
@@ -29,6 +35,9 @@ MAIN = ("client", "watch", "launcher")
 """Writers whose end is the end of the run."""
 PROGRAM = (*MAIN, "worker")
 SIDECAR_STARTS_WITHIN_NS = 5_000_000_000
+ASKED_WITHIN_NS = 8_000_000_000
+# Between a SIGTERM and the end of a program that handles it: time to write the largest checkpoint.
+LEAVES_WITHIN_NS = 900_000_000_000
 
 
 class RunView(msgspec.Struct, kw_only=True):
@@ -68,6 +77,10 @@ class LoadedRun(msgspec.Struct, kw_only=True):
     facts: dict[str, Any]
     is_settled: bool
     """All of its processes have ended: whatever is added from now on is another attempt, or a person's word."""
+    by_itself: Outcome
+    """The outcome without what people marked."""
+    diagnosis: Diagnosis | None = None
+    """Why it ended; None where nobody has asked the rules."""
 
     def said(self, kind: type[Record]) -> list[Any]:
         """All records of a kind, in the order of their times."""
@@ -86,20 +99,30 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
     if not programs:
         return None
     awaited = {each.journal for each in awaited_processes(digests, now_ns)} if is_patient else set()
-    seen = witnesses(digests, awaited)
-    outcome = settle(seen, _said(digests, Marked), now_ns=now_ns, lateness=lateness)
+    seen = witnesses(digests, awaited, handled=_handled_terms(directory))
+    by_itself = settle(seen, [], now_ns=now_ns, lateness=lateness)
+    outcome = with_mark(by_itself, counted_marks(digests))
     view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
+    view = msgspec.structs.replace(view, **edits(digests))
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
-    is_settled = have_ended and not _may_hear_more(digests, seen)
-    return LoadedRun(view=view, outcome=outcome, digests=digests, facts=merged_facts(digests), is_settled=is_settled)
+    is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
+    return LoadedRun(
+        view=view,
+        outcome=outcome,
+        by_itself=by_itself,
+        digests=digests,
+        facts=merged_facts(digests),
+        is_settled=is_settled,
+    )
 
 
-def witnesses(digests: list[Digest], awaited: Container[str] = ()) -> list[Witness]:
+def witnesses(digests: list[Digest], awaited: Container[str] = (), *, handled: Sequence[Caught] = ()) -> list[Witness]:
     """The processes of the newest attempt; of the awaited ones nobody can say yet whether they are alive.
 
-    Those that recorded inside a command under `holter run` are with that command.
+    Those that recorded inside a command under `holter run` are with that command. `handled` are the SIGTERMs that
+    programs handled themselves.
     """
-    exits = _exits(digests)
+    exits = exits_by_journal(digests)
     newest = newest_clients(digests)
     seen = {
         each.journal: _witness(
@@ -107,6 +130,7 @@ def witnesses(digests: list[Digest], awaited: Container[str] = ()) -> list[Witne
             exits.get(each.journal),
             is_alive=None if each.journal in awaited else is_alive(process_of(each)),
             last_seen_ns=last_seen_ns(each, digests),
+            terms=[caught for caught in handled if caught.pid == process_of(each).pid],
         )
         for each in newest
     }
@@ -146,12 +170,12 @@ def newest_clients(digests: list[Digest]) -> list[Digest]:
 
 def unexplained_processes(digests: list[Digest]) -> list[Digest]:
     """Those that are gone, did not end the run themselves, and of whom nobody has written down how they went."""
-    exits = _exits(digests)
+    exits = exits_by_journal(digests)
     return [
         each
         for each in newest_clients(digests)
         if each.journal not in exits
-        and not any(isinstance(record, Finished) and record.how != "atexit" for record in each.said)
+        and not any(isinstance(record, Finished) and not record.is_leaving for record in each.said)
         and is_alive(process_of(each)) is False
     ]
 
@@ -165,9 +189,38 @@ def awaited_processes(digests: list[Digest], now_ns: int) -> list[Digest]:
     return [each for each in young if not any(other.opened.at_ns > each.opened.at_ns for other in sidecars)]
 
 
-def _exits(digests: list[Digest]) -> dict[str, Exited]:
-    """The best word on each process: one with a status beats one without."""
-    found = sorted(_said(digests, Exited), key=lambda record: (record.status is not None, record.at_ns))
+def awaited_evidence(digests: list[Digest], now_ns: int) -> list[Digest]:
+    """Those of the dead about whom a living sidecar is still asking others: it says when all have been asked."""
+    sidecars = [each for each in digests if each.opened.writer == "sidecar" and is_alive(writer_of(each.opened))]
+    hosts = {each.opened.host for each in sidecars}
+    told = {record.journal: record for record in _said(sidecars, Exited)}
+    done = {record.pid for record in _said(sidecars, Looked) if record.source == ALL_ASKED}
+    return [
+        each
+        for each in newest_clients(digests)
+        if each.opened.host in hosts
+        and not any(isinstance(record, Finished) and not record.is_leaving for record in each.said)
+        and is_alive(process_of(each)) is False
+        and process_of(each).pid not in done
+        and _is_recent(told.get(each.journal), now_ns)
+    ]
+
+
+def is_awaited(digests: list[Digest], now_ns: int) -> bool:
+    """Whether a sidecar is about to write how a process ended, or what others know about that."""
+    return bool(awaited_processes(digests, now_ns) or awaited_evidence(digests, now_ns))
+
+
+def _is_recent(exited: Exited | None, now_ns: int) -> bool:
+    """Whether there may be more to say: not about a process that left with 0, and not after a while."""
+    return exited is None or (exited.status != 0 and now_ns - exited.at_ns < ASKED_WITHIN_NS)
+
+
+def exits_by_journal(digests: list[Digest]) -> dict[str, Exited]:
+    """The best word on each process: one with a status beats one without, and nobody knows better than who waited."""
+    found = sorted(
+        _said(digests, Exited), key=lambda record: (record.status is not None, record.source == "wait", record.at_ns)
+    )
     exits = {record.journal: record for record in found}
     # Who waited for a command knows how it ended, also where the command records by itself.
     commands = {process_of(each): exits.get(each.journal) for each in digests if _is_command(each)}
@@ -183,9 +236,12 @@ def _is_command(each: Digest) -> bool:
     return each.opened.writer == "launcher" and process_of(each) != writer_of(each.opened)
 
 
-def _witness(each: Digest, exited: Exited | None, *, is_alive: bool | None, last_seen_ns: int) -> Witness:
+def _witness(
+    each: Digest, exited: Exited | None, *, is_alive: bool | None, last_seen_ns: int, terms: Sequence[Caught]
+) -> Witness:
     said = {type(record): record for record in each.said if not (isinstance(record, Raised) and record.where != "main")}
     finished, raised = said.get(Finished), said.get(Raised)
+    arrived: list[Caught | Signalled] = [*_told_terms(each), *terms]
     return Witness(
         pid=process_of(each).pid,
         rank=each.opened.rank,
@@ -195,16 +251,47 @@ def _witness(each: Digest, exited: Exited | None, *, is_alive: bool | None, last
         finished=finished if isinstance(finished, Finished) else None,
         raised=raised if isinstance(raised, Raised) else None,
         exited=exited,
-        was_terminated=Signalled in said,
+        was_terminated=any(_led_to_the_end(term, each, exited) for term in arrived),
         was_preempted=Preempting in said,
     )
 
 
-def _may_hear_more(digests: list[Digest], seen: list[Witness]) -> bool:
-    """Whether somebody is alive who may add to a file that is there: a worker its rows, a sidecar an exit status."""
+def _handled_terms(directory: str) -> list[Caught]:
+    return [each for each in read_signal_log(directory).caught if each.signal == signal.SIGTERM and each.is_handled]
+
+
+def _told_terms(each: Digest) -> list[Signalled]:
+    return [record for record in each.said if isinstance(record, Signalled) and record.signal == signal.SIGTERM]
+
+
+def _led_to_the_end(term: Caught | Signalled, each: Digest, exited: Exited | None) -> bool:
+    """Whether the process left after it; a program may also take the signal for a wish of another kind, and go on."""
+    end_ns = exited.at_ns if exited else each.last_at_ns
+    return each.opened.at_ns <= term.at_ns and end_ns - term.at_ns < LEAVES_WITHIN_NS
+
+
+def _may_hear_more(digests: list[Digest], seen: list[Witness], *, is_well: bool) -> bool:
+    """Whether somebody is alive who may add to a file that is there: a worker its rows, a sidecar what it finds out."""
     has_gaps = any(each.finished is None and (each.exited is None or each.exited.status is None) for each in seen)
-    writers = {"worker", "sidecar"} if has_gaps else {"worker"}
+    was_ended = not is_well and any(each.finished is None or each.finished.is_leaving for each in seen)
+    writers = {"worker", "sidecar"} if has_gaps or was_ended else {"worker"}
     return any(each.opened.writer in writers and is_alive(writer_of(each.opened)) for each in digests)
+
+
+def counted_marks(digests: Sequence[Digest]) -> list[Marked]:
+    """What people said about the newest attempt, in the order of time: a mark does not count for a later one."""
+    newest = max((each.opened.attempt for each in digests if each.opened.writer in MAIN), default=0)
+    return _said([each for each in digests if each.opened.attempt >= newest], Marked)
+
+
+def edits(digests: Sequence[Digest]) -> dict[str, Any]:
+    """What people call the run, by the names of fields; they have the last word on that."""
+    found: dict[str, Any] = {}
+    for record in _said(digests, Edited):
+        for name in ("name", "notes", "tags"):
+            if (value := getattr(record, name)) is not None:
+                found[name] = value
+    return found
 
 
 def merged_facts(digests: list[Digest]) -> dict[str, Any]:
@@ -215,7 +302,7 @@ def merged_facts(digests: list[Digest]) -> dict[str, Any]:
     return facts
 
 
-def _said(digests: list[Digest], kind: type[Record]) -> list[Any]:
+def _said(digests: Sequence[Digest], kind: type[Record]) -> list[Any]:
     found = [record for each in digests for record in each.said if isinstance(record, kind)]
     return sorted(found, key=lambda record: record.at_ns)
 

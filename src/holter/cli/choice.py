@@ -22,3 +22,10 @@ def load_chosen(wanted: str | None) -> LoadedRun:
     """All about the run that the user named, or the newest. Raises NoRun, JournalError, OSError."""
     catalog = open_catalog()
     return catalog.load(catalog.find(wanted))
+
+
+def load_explained(wanted: str | None) -> LoadedRun:
+    """The same, once those have been asked again who may know more about its end by now."""
+    from holter.catalog.inquiry import inquire
+
+    return inquire(load_chosen(wanted))

@@ -1,13 +1,11 @@
 """Says numbers, times and texts the way people read them; and reads them the way people write them."""
 
-import os
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from holter.errors import UsageError
-from holter.model.state import signal_name
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)", re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -110,14 +108,6 @@ def shorten(text: str, most: int) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 run`, `1,204 runs`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def wait_status(status: int) -> str:
-    """A wait status in words: `exit code 3`, `SIGKILL (signal 9)`."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return f"{signal_name(number)} (signal {number}{', core dumped' if os.WCOREDUMP(status) else ''})"
-    return f"exit code {os.WEXITSTATUS(status)}"
 
 
 def parse_duration(text: str) -> float:

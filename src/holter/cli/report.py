@@ -8,7 +8,8 @@ import msgspec
 
 from holter.catalog.damage import Damage
 from holter.catalog.run_view import PROGRAM, LoadedRun, RunView, process_of
-from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value, wait_status
+from holter.catalog.testimony import SOURCES, wait_status
+from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
@@ -16,13 +17,6 @@ from holter.model.state import RUNNING
 
 MOST_PAIRS = 60
 MOST_TEXT = 1000
-SOURCES = {
-    "pidfd-info": "the kernel told the sidecar",
-    "zombie-stat": "the sidecar read it in /proc",
-    "wait": "`holter run` waited for it",
-    "gone": "nobody was there to read its exit status",
-}
-"""How an exit status was learnt, by the word that stands in the journal."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -36,9 +30,17 @@ def headline(loaded: LoadedRun, seen: Look) -> str:
     """The state and its reason in one line."""
     view = loaded.view
     state = f"{view.state} (late)" if view.is_stale else view.state
-    return (
-        f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(loaded.outcome.because)}"
-    )
+    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(reason(loaded))}"
+
+
+def reason(loaded: LoadedRun) -> str:
+    """Why it ended, with the cause by its name; where no rule spoke, how."""
+    diagnosis = loaded.diagnosis
+    if diagnosis is None or diagnosis.cause is None or loaded.outcome.because != loaded.by_itself.because:
+        return loaded.outcome.because  # a person's own word comes with holter's
+    if diagnosis.cause == "unknown":
+        return f"{loaded.outcome.because} (why is unknown)"
+    return f"{diagnosis.title.rstrip('.')} ({diagnosis.cause})"
 
 
 def sections(

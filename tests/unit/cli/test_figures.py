@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from holter.catalog.testimony import wait_status
 from holter.cli import figures
 from holter.errors import UsageError
 
@@ -121,7 +122,7 @@ def test_one_is_not_plural() -> None:
     ],
 )
 def test_a_wait_status_is_said_in_words(status: int, text: str) -> None:
-    assert figures.wait_status(status) == text
+    assert wait_status(status) == text
 
 
 @pytest.mark.parametrize(

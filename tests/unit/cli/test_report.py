@@ -150,4 +150,7 @@ def test_a_name_cannot_paint_the_terminal(directory: Path) -> None:
 def test_the_state_stands_in_one_line(directory: Path) -> None:
     Journal(directory, dead()).say(named("otter"), Finished(at_ns=BEGAN_NS, exit_code=3)).close()
     loaded = Catalog(str(directory.parents[1])).load(directory.name, patience_s=0.0)
-    assert headline(loaded, Look(has_unicode=False)) == "x failed: the program ended the run with exit code 3"
+    assert (
+        headline(loaded, Look(has_unicode=False))
+        == "x failed: The program ended the run with exit code 3 (nonzero-exit)"
+    )

@@ -1,16 +1,17 @@
 """How a run ended, told from journals."""
 
-import signal
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from holter.catalog.catalog import Catalog
+from holter.catalog.explanation import as_json
+from holter.catalog.gathering import gather
 from holter.catalog.run_view import LoadedRun
-from holter.cli.commands.why import as_json, as_lines
+from holter.cli.commands.why import as_lines
 from holter.cli.stdout import Look
-from holter.model.records import Beat, Exited, Finished, Preempting, Raised, Signalled
+from holter.model.records import Exited, Finished, Marked, Preempting, Raised
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, elsewhere, named
 
 SECOND = 1_000_000_000
@@ -38,75 +39,119 @@ def load(directory: Path) -> LoadedRun:
     return Catalog(str(directory.parents[1])).load(directory.name, patience_s=0.0)
 
 
+def verdict(directory: Path) -> dict[str, Any]:
+    loaded = load(directory)
+    found = as_json(loaded, gather(loaded))
+    assert list(found) == KEYS
+    return found
+
+
+def told(directory: Path, seen: Look | None = None) -> list[str]:
+    loaded = load(directory)
+    return as_lines(loaded, gather(loaded), seen=seen or Look())
+
+
 def facts(directory: Path) -> list[tuple[str, str]]:
-    return [(each.source, each.text) for each in as_json(load(directory))["evidence"]]
+    return [(each.source, each.text) for each in verdict(directory)["evidence"]]
 
 
-def test_a_killed_run_has_its_signal_and_who_read_it(directory: Path) -> None:
-    program = Journal(directory, dead()).say(named("otter")).log(range(10)).close()
-    killed = Exited(at_ns=BEGAN_NS + SECOND, journal=program.id, pid=77, source="pidfd-info", status=signal.SIGKILL)
-    beat = Beat(at_ns=BEGAN_NS, monotonic_ns=0, pids=(77,))
-    Journal(directory, dead(), kind="sidecar").say(beat, killed).close()
-    verdict = as_json(load(directory))
-    assert list(verdict) == KEYS
-    assert (verdict["run"], verdict["state"], verdict["cause"]) == ("r1", "crashed", "unknown")
-    assert verdict["title"] == "otter crashed: SIGKILL ended process 77"
-    assert [msgspec.to_builtins(each) for each in verdict["evidence"]] == [
-        {"source": "sidecar", "at": BEGAN_NS / 1e9, "text": "its last heartbeat: process 77 is alive"},
-        {
-            "source": "journal",
-            "at": (BEGAN_NS + 9_000_000) / 1e9,
-            "text": "the last row is for step 9; 10 rows kept",
-        },
-        {
-            "source": "pidfd-info",
-            "at": (BEGAN_NS + SECOND) / 1e9,
-            "text": "process 77: SIGKILL (signal 9); the kernel told the sidecar",
-        },
-    ]
-    assert verdict["not_observable"] == []
-
-
-def test_an_exception_is_told_with_the_end_of_its_traceback(directory: Path) -> None:
+def failed(directory: Path) -> None:
     trace = "\n".join(["Traceback", *(f"line {number}" for number in range(20)), "ValueError: bad batch"])
     raised = Raised(at_ns=BEGAN_NS, type="ValueError", message="bad batch", traceback=trace)
-    Journal(directory, dead()).say(named("otter"), raised, Finished(at_ns=BEGAN_NS, exit_code=1, how="context")).close()
-    lines = as_lines(load(directory), Look())
-    assert lines[0] == "otter (r1)  ✗ failed: ValueError: bad batch"
+    end = Finished(at_ns=BEGAN_NS, exit_code=1, how="context")
+    Journal(directory, dead()).say(named("otter"), raised, end).log(range(10)).close()
+
+
+def test_an_exception_is_a_cause_with_its_facts_and_the_end_of_its_traceback(directory: Path) -> None:
+    failed(directory)
+    found = verdict(directory)
+    assert (found["run"], found["state"], found["cause"]) == ("r1", "failed", "uncaught-exception")
+    assert found["confidence"] >= 0.9
+    assert "ValueError: bad batch" in found["title"]
+    assert 2 <= len(found["evidence"]) <= 7
+    lines = told(directory)
+    assert lines[0] == "otter (r1)  ✗ failed after 0.0s, 10 rows, the last for step 9"
     assert lines[-2:] == ["  line 19", "  ValueError: bad batch"]
     assert "  line 0" not in lines
 
 
+def test_the_view_has_the_cause_too(directory: Path) -> None:
+    failed(directory)
+    [view] = Catalog(str(directory.parents[1])).views()
+    assert (view.state, view.cause) == ("failed", "uncaught-exception")
+
+
 def test_a_status_that_nobody_could_read_is_said_with_a_remedy(directory: Path) -> None:
     Journal(directory, dead()).say(named("otter")).close()
-    [missing] = as_json(load(directory))["not_observable"]
-    assert missing["what"] == "exit status"
-    assert "let the sidecar outlive the program" in missing["remedy"]
+    found = verdict(directory)
+    assert found["state"] == "crashed"
+    missing = [each for each in found["not_observable"] if each["what"] == "exit status"]
+    assert "let the sidecar outlive the program" in missing[0]["remedy"]
 
 
 def test_a_run_that_fell_silent_elsewhere_is_not_said_to_be_gone(directory: Path) -> None:
     Journal(directory, elsewhere()).say(named("otter")).log(range(3)).close()
-    verdict = as_json(load(directory))
-    assert (verdict["state"], verdict["not_observable"][0]["remedy"][:17]) == ("crashed", "run `holter why` ")
-    assert [source for source, _ in facts(directory)] == ["journal"]
+    found = verdict(directory)
+    assert found["state"] == "crashed"
+    assert "run `holter why` there" in found["not_observable"][-1]["remedy"]
 
 
 def test_a_run_that_is_well_has_no_cause(directory: Path) -> None:
     Journal(directory, alive()).say(named("otter")).log(range(1)).close()
-    verdict = as_json(load(directory))
-    assert (verdict["state"], verdict["cause"], verdict["not_observable"]) == ("running", None, [])
+    found = verdict(directory)
+    assert (found["state"], found["cause"], found["not_observable"], found["advice"]) == ("running", None, [], ())
     assert facts(directory) == [("journal", "the last row is for step 0; 1 row kept")]
+    assert told(directory)[2] == f"It is still running: process {alive().pid} is alive"
 
 
-def test_all_words_of_the_program_are_evidence(directory: Path) -> None:
+def test_a_run_that_finished_says_so_with_its_closest_call(directory: Path) -> None:
+    program = Journal(directory, dead()).say(named("otter"), Finished(at_ns=BEGAN_NS + SECOND, exit_code=0)).close()
+    sidecar = Journal(directory, dead(), kind="sidecar")
+    sample = {"system/process/anon_bytes": 3e9, "system/cgroup/0/oom_kill": 0.0, "system/cgroup/0/limit_bytes": 4e9}
+    for second in range(3):
+        sidecar.rows.append(sample, second, BEGAN_NS + second)
+    sidecar.say(Exited(at_ns=BEGAN_NS + SECOND, journal=program.id, pid=77, source="pidfd-info", status=0)).close()
+    found = verdict(directory)
+    assert (found["state"], found["cause"], found["confidence"]) == ("finished", None, 1.0)
+    assert found["title"] == "Finished normally: the program ended the run"
+    assert facts(directory)[-1] == ("samples", "closest call: it held 3.0 GB, 75 % of its memory limit of 4.0 GB")
+    assert "cause" not in " ".join(told(directory))
+
+
+def test_where_nobody_read_the_exit_code_a_normal_end_is_less_than_certain(directory: Path) -> None:
+    Journal(directory, dead()).say(named("otter"), Finished(at_ns=BEGAN_NS, how="atexit")).close()
+    found = verdict(directory)
+    assert (found["state"], found["cause"], found["confidence"]) == ("finished", None, 0.8)
+    assert found["title"].startswith("It seems to have finished")
+    assert [each["what"] for each in found["not_observable"]] == ["exit status"]
+
+
+def test_a_persons_mark_wins_and_the_verdict_stays(directory: Path) -> None:
+    failed(directory)
+    mark = Marked(at_ns=BEGAN_NS + SECOND, state="crashed", reason="the node was drained", by="ada")
+    Journal(directory, dead(), kind="command").say(mark).close()
+    found = verdict(directory)
+    assert (found["state"], found["cause"]) == ("crashed", "uncaught-exception")
+    assert facts(directory)[-1] == ("person", "ada marked it crashed: the node was drained")
+    assert load(directory).by_itself.state == "failed"
+
+
+def test_all_words_of_the_program_are_told_where_no_rule_has_any(directory: Path) -> None:
     at_ns = BEGAN_NS
-    words = [Signalled(at_ns=at_ns, signal=15), Preempting(at_ns=at_ns), Finished(at_ns=at_ns, how="atexit")]
+    words = [Preempting(at_ns=at_ns), Finished(at_ns=at_ns, how="atexit")]
     Journal(directory, dead()).say(named("otter"), *words).close()
-    assert facts(directory)[:3] == [
-        ("program", "it got SIGTERM"),
+    assert [fact for fact in facts(directory) if fact[0] == "program"] == [
         ("program", "it said that it is being preempted"),
         ("program", "the interpreter shut down by itself"),
     ]
+
+
+def test_a_narrow_terminal_without_unicode_is_enough(directory: Path) -> None:
+    failed(directory)
+    lines = told(directory, Look(width=80, has_unicode=False))
+    assert lines[0].startswith("otter (r1)  x failed")
+    assert all(line.isascii() for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_what_an_earlier_attempt_said_is_no_evidence_for_this_one(directory: Path) -> None:

@@ -1,7 +1,7 @@
 """List runs, the newest first.
 
-The values at the end of a line are the last ones of the summary. On a terminal the newest 50 runs are shown, elsewhere
-all of them; -n changes that.
+CAUSE is why a run did not finish; `holter why` tells more. The values at the end of a line are the last ones of the
+summary. On a terminal the newest 50 runs are shown, elsewhere all of them; -n changes that.
 """
 
 import argparse
@@ -21,8 +21,10 @@ GROUP = "look"
 
 ON_A_TERMINAL = 50
 VALUES = 6
+CAUSE = 1
 COLUMNS = (
     Column("STATE"),
+    Column("CAUSE", least=10),
     Column("NAME", least=12),
     Column("ID", least=8),
     Column("PROJECT", least=8),
@@ -69,13 +71,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(views: list[RunView], seen: Look, now: float) -> list[str]:
-    return render(COLUMNS, [_row(view, seen, now) for view in views], look=seen)
+    shown = [place for place in range(len(COLUMNS)) if place != CAUSE or any(view.cause for view in views)]
+    rows = [_row(view, seen, now) for view in views]
+    return render([COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows], look=seen)
 
 
 def _row(view: RunView, seen: Look, now: float) -> list[Cell]:
     late = "?" if view.is_stale else ""
     return [
         Cell(f"{seen.mark(view.state)} {view.state}{late}", state_colour(view.state)),
+        Cell(view.cause or "", state_colour(view.state)),
         Cell(clean(view.name)),
         Cell(view.id, "dim"),
         Cell(clean(view.project)),

@@ -73,6 +73,8 @@ def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[
     return {
         **msgspec.structs.asdict(loaded.view),
         "because": outcome.because,
+        "title": loaded.diagnosis.title if loaded.diagnosis else None,
+        "confidence": loaded.diagnosis.confidence if loaded.diagnosis else None,
         "exit_status": outcome.status,
         "exit_source": outcome.source or None,
         "facts": loaded.facts,

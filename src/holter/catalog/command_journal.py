@@ -1,0 +1,61 @@
+"""Writes down what a command of `holter` found out about a run, in a journal of its own."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from holter.errors import NotKept
+from holter.journal.digest import Digest
+from holter.journal.frame import encode_record
+from holter.journal.writer import JournalWriter
+from holter.model.clock import Clock
+from holter.model.records import Opened, Record
+from holter.probes.identity import ProcessIdentity, identify
+from holter.version import __version__
+
+
+def may_write(directory: str) -> bool:
+    """Whether what we add is the owner's own: files of root's would be closed to whom the run belongs."""
+    try:
+        return os.stat(directory).st_uid == os.geteuid() and os.access(directory, os.W_OK)
+    except OSError:
+        return False
+
+
+def write_down(directory: str, records: Iterable[Record], *, opened: Opened) -> bool:
+    """Keep these sentences under who says them; false where that was not possible."""
+    journal = JournalWriter(directory, lambda: _prologue(opened), clock=Clock())
+    try:
+        for record in records:
+            journal.record(record)
+    except (NotKept, OSError):
+        return False
+    finally:
+        journal.close()
+    return True
+
+
+def in_memory(opened: Opened, records: Sequence[Record]) -> Digest:
+    """The same as if it had been written and read again."""
+    return Digest("", opened, said=list(records))
+
+
+def as_command(run: str, attempt: int) -> Opened:
+    """This process, as the writer of such a journal."""
+    me = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+    return Opened(
+        at_ns=time.time_ns(),
+        run=run,
+        writer="command",
+        host=me.host,
+        boot_id=me.boot_id,
+        pid=me.pid,
+        process_started=me.started,
+        pid_namespace=me.pid_namespace,
+        holter=__version__,
+        attempt=attempt,
+    )
+
+
+def _prologue(opened: Opened) -> Iterator[bytes]:
+    yield encode_record(opened)

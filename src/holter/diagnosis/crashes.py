@@ -1,0 +1,125 @@
+"""Reads a fault of native code: where it was, whether somebody only sent the signal, and what was printed about it."""
+
+import re
+
+import msgspec
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.texts import line_near_end
+from holter.model.evidence import Caught, Evidence, KernelLine
+from holter.model.verdicts import Fact
+
+SEEN, LOGGED, STACKED, BY_STATUS = 0.97, 0.96, 0.87, 0.82
+"""With the witness inside the process; with the kernel's line about the fault; with Python's stacks; with the exit
+status alone, since anybody can send such a signal."""
+STACK_NEAR = 64 * 1024
+NULL_PAGE = 64 * 1024
+NEAR_NS = 10_000_000_000
+_SEGFAULT = re.compile(r"segfault at ([0-9a-f]+) ip \S+ sp ([0-9a-f]+)(?:.* in (\S+?)\[)?")
+_FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)', re.MULTILINE)
+
+
+class Crash(msgspec.Struct, frozen=True, kw_only=True):
+    """A fatal signal that a fault in the process raised, as far as can be seen."""
+
+    ending: Ending
+    confidence: float
+    address: int | None = None
+    stack_pointer: int | None = None
+    library: str = ""
+    """The file of the code that faulted."""
+    line: KernelLine | None = None
+
+
+def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
+    """A fault of one of these signals; None where another end is known, or another process sent the signal."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal not in signals or ending.is_sent:
+        return None
+    caught = ending.caught
+    if caught is not None:
+        return Crash(
+            ending=ending,
+            confidence=(BY_STATUS if ending.is_raised_again else SEEN) * ending.certainty,
+            address=caught.address,
+            stack_pointer=caught.stack_pointer or None,
+            library=_library(caught.instruction_mapping),
+        )
+    return _without_witness(evidence, ending)
+
+
+def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
+    line = _kernel_line(evidence)
+    found = _SEGFAULT.search(line.text) if line else None
+    return Crash(
+        ending=ending,
+        confidence=(LOGGED if line else STACKED if evidence.subject.fault_log else BY_STATUS) * ending.certainty,
+        address=int(found[1], 16) if found else None,
+        stack_pointer=int(found[2], 16) if found else None,
+        library=(found[3] or "") if found else "",
+        line=line,
+    )
+
+
+def is_beside_the_stack(crash: Crash) -> bool:
+    """The address is just outside of the stack: it ran over."""
+    if crash.address is None or not crash.stack_pointer or crash.address < NULL_PAGE:
+        return False
+    caught = crash.ending.caught
+    is_free = caught is None or not caught.mapping or _is_guard(caught)
+    return abs(crash.address - crash.stack_pointer) < STACK_NEAR and is_free
+
+
+def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
+    """The facts of a crash, the strongest first."""
+    end, caught = evidence.subject, crash.ending.caught
+    found = [facts.of_signal(caught)] if caught else []
+    found += [facts.fact(facts.KERNEL_LOG, crash.line.at_ns, crash.line.text)] if crash.line else []
+    found += [facts.of_status(end)] if end.status is not None else []
+    place = python_place(end.fault_log)
+    found += [facts.fact(facts.FAULT_LOG, end.at_ns, f"Python was at {place}")] if place else []
+    return tuple(found) or (facts.of_status(end),)
+
+
+def where(evidence: Evidence, crash: Crash) -> str:
+    """` in libfoo.so, called from step (train.py line 41)`, as far as it is known."""
+    place = python_place(evidence.subject.fault_log)
+    library = crash.library.rpartition("/")[2]
+    inside = f" in {library}" if library and not library.startswith("python") else ""
+    return f"{inside}{f', called from {place}' if place else ''}"
+
+
+def python_place(fault_log: str) -> str:
+    """The innermost frame of the thread that faulted."""
+    current = fault_log.partition("Current thread")[2] or fault_log
+    frame = _FRAME.search(current)
+    return f"{frame['function']} ({frame['file'].rpartition('/')[2]} line {frame['line']})" if frame else ""
+
+
+def stack_depth(fault_log: str) -> int:
+    """How many frames of the thread that faulted the log shows; Python stops at 100."""
+    current = (fault_log.partition("Current thread")[2] or fault_log).partition("\n\n")[0]
+    return len(_FRAME.findall(current))
+
+
+def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:
+    """The last such line near the end; empty where there is none."""
+    line = line_near_end(evidence, pattern)
+    return words.quote(line.text, 160) if line else ""
+
+
+def _is_guard(caught: Caught) -> bool:
+    parts = caught.mapping.split()
+    return len(parts) > 1 and parts[1].startswith("---")
+
+
+def _library(mapping: str) -> str:
+    parts = mapping.split(None, 5)
+    return parts[5].strip() if len(parts) == 6 else ""
+
+
+def _kernel_line(evidence: Evidence) -> KernelLine | None:
+    end, log = evidence.subject, evidence.kernel_log
+    near = [each for each in log.lines if abs(each.at_ns - end.at_ns) <= NEAR_NS] if log else []
+    return next((each for each in near if each.kind == "fault" and each.pid == end.pid), None)

@@ -1,0 +1,151 @@
+"""Which signal ended a process, how sure that is, and whether somebody sent it."""
+
+import re
+import signal
+
+import msgspec
+
+from holter.diagnosis.texts import line_near_end
+from holter.model.evidence import Caught, End, Evidence
+
+BY_ELIMINATION = 0.93
+"""How often a process that is gone without a trace was killed by SIGKILL, where a witness for all other signals sat in
+it: what is left are `_exit` of native code and a fault whose handler could not run."""
+BY_ARRIVAL = 0.95
+"""How often a fatal signal that arrived last was the end, where nobody could read the exit status."""
+BY_FAULT_LOG = 0.95
+BY_LAST_WORDS = 0.9
+BY_COUNTER = 0.93
+"""How often a process that vanished when the kernel killed somebody in its cgroup for memory was the one."""
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
+NEAR_NS = 10_000_000_000
+_FATAL_SIGNALS = {
+    "Segmentation fault": signal.SIGSEGV,
+    "Aborted": signal.SIGABRT,
+    "Bus error": signal.SIGBUS,
+    "Floating-point exception": signal.SIGFPE,
+    "Floating point exception": signal.SIGFPE,
+    "Illegal instruction": signal.SIGILL,
+}
+_GIVES_UP = re.compile(r"^Fatal Python error: |^(?:free|malloc|realloc)\(\): |^terminate called ")
+_FATAL = re.compile(f"Fatal Python error: ({'|'.join(_FATAL_SIGNALS)})")
+
+
+UNSEEN_END = "nobody could read its exit status, and no witness for signals was in it"
+SEE_END = "start it with `holter run --`, or let holter's signal witness be built (it needs a C compiler once)"
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """The signal that ended a process."""
+
+    signal: int
+    certainty: float
+    """1.0 where somebody read it in the wait status."""
+    caught: Caught | None = None
+    """Its arrival, where the witness inside the process saw it."""
+
+    @property
+    def is_sent(self) -> bool | None:
+        """By another process, or by its own `kill`; None where no witness saw the arrival."""
+        if self.caught is None:
+            return None
+        is_own_kill = self.caught.code == 0 and self.signal != signal.SIGABRT
+        return self.caught.is_sent and (self.caught.sender_pid != self.caught.pid or is_own_kill)
+
+    @property
+    def is_raised_again(self) -> bool:
+        """By `raise()` in the process itself: a library had caught a fault first, or the program only pretends one."""
+        return self.caught is not None and self.caught.is_sent and not self.is_sent and self.signal != signal.SIGABRT
+
+
+def ending_of(evidence: Evidence) -> Ending | None:
+    """The signal that ended the subject; None where none did, or nobody can tell."""
+    end = evidence.subject
+    if end.is_alive:
+        return None
+    if end.status is not None:
+        return (
+            None if end.signal is None else Ending(signal=end.signal, certainty=1.0, caught=_arrival(end, end.signal))
+        )
+    if end.finished is not None or end.raised is not None or has_changed_boot(evidence):
+        return None
+    return _by_arrival(end) or _by_fault_log(end) or _by_last_words(evidence) or _by_elimination(evidence)
+
+
+def is_silent(evidence: Evidence) -> bool:
+    """It is gone without a trace, and nobody could read how."""
+    end = evidence.subject
+    has_left = end.finished is None and end.raised is None and not end.is_alive and not evidence.is_late
+    return end.status is None and has_left and not has_changed_boot(evidence) and ending_of(evidence) is None
+
+
+def has_changed_boot(evidence: Evidence) -> bool:
+    """The machine was started again since: nothing that is gone says how it went."""
+    host = evidence.host
+    return host is not None and bool(host.boot_id_now) and host.boot_id_now != host.boot_id
+
+
+def _arrival(end: End, number: int) -> Caught | None:
+    """The arrival that ended it. What a process sends itself comes from a handler, which something else had called:
+    Python ends itself with SIGINT after an uncaught KeyboardInterrupt, and libraries raise a fault again."""
+    seen = [each for each in end.signals if each.signal == number and each.pid in (0, end.pid)]
+    near = [each for each in seen if end.at_ns - each.at_ns <= NEAR_NS] or seen[-1:]
+    others = [each for each in near if not (each.is_sent and each.sender_pid == end.pid)] or near
+    faults = [each for each in others if not each.is_sent] if number in FAULTS else []
+    return (faults or others)[0 if number in FAULTS else -1] if others else None
+
+
+def _by_arrival(end: End) -> Ending | None:
+    """Nobody read the status, but the last signal to arrive was one that ends a process which has no handler for it."""
+    mine = [each for each in end.signals if each.pid in (0, end.pid) and end.at_ns - each.at_ns <= NEAR_NS]
+    ends = [each for each in mine if each.signal in FAULTS or (each.signal in _ENDING and not _is_handled(end, each))]
+    if not ends:
+        return None
+    last = ends[-1]
+    return Ending(signal=last.signal, certainty=BY_ARRIVAL, caught=_arrival(end, last.signal))
+
+
+def _by_fault_log(end: End) -> Ending | None:
+    """Python's own last words, where no witness was."""
+    found = _FATAL.search(end.fault_log)
+    return Ending(signal=_FATAL_SIGNALS[found[1]], certainty=BY_FAULT_LOG) if found else None
+
+
+def _by_last_words(evidence: Evidence) -> Ending | None:
+    """An interpreter that gives up takes all handlers down, also those of the witness, before it aborts."""
+    line = line_near_end(evidence, _GIVES_UP, near_s=5.0)
+    return Ending(signal=signal.SIGABRT, certainty=BY_LAST_WORDS) if line and line.is_error else None
+
+
+def _is_handled(end: End, caught: Caught) -> bool:
+    return caught.is_handled or caught.signal in end.handled
+
+
+def _by_elimination(evidence: Evidence) -> Ending | None:
+    end = evidence.subject
+    if evidence.is_late or end.fault_log or end.handled:
+        return None
+    if end.has_signal_witness:
+        return Ending(signal=signal.SIGKILL, certainty=BY_ELIMINATION)
+    return Ending(signal=signal.SIGKILL, certainty=BY_COUNTER) if _has_oom_kill(evidence) else None
+
+
+def _has_oom_kill(evidence: Evidence) -> bool:
+    """The kernel killed somebody for memory in the process's cgroup, or this very process, when it vanished."""
+    own = next((level for level in evidence.memory.levels if level.level == 0), None)
+    kills = evidence.kernel_log.kills if evidence.kernel_log else ()
+    is_named = any(each.pid == evidence.subject.pid for each in kills)
+    return is_named or bool(own and own.kills and own.kills_lately != 0)
+
+
+_ENDING = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGXCPU,
+    signal.SIGXFSZ,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGPIPE,
+)

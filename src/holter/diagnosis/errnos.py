@@ -1,0 +1,62 @@
+"""Error numbers of the operating system in exceptions: by the type where Python itself raised it, else by the words."""
+
+import errno
+import re
+
+import msgspec
+
+from holter.diagnosis.texts import foreign_text, is_own_raise
+from holter.model.records import Raised
+
+_NUMBER = re.compile(r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|\((\d+)\)(?:\s|$)")
+_BUILTIN = frozenset(
+    "OSError IOError BlockingIOError FileExistsError FileNotFoundError PermissionError InterruptedError"
+    " ConnectionError ConnectionResetError BrokenPipeError TimeoutError".split()
+)
+
+
+class Errno(msgspec.Struct, frozen=True, kw_only=True):
+    """An error number in an exception."""
+
+    number: int
+    is_sure: bool
+    """Python itself raised it, with `[Errno n]` as it writes it; else it is only said somewhere in the text."""
+
+
+def find_errno(raised: Raised | None, *numbers: int) -> Errno | None:
+    """One of these numbers in the exception or in what led to it; not where the user's own code raised it."""
+    if raised is None:
+        return None
+    sure = _by_type(raised)
+    for number in numbers:
+        if number in sure:
+            return Errno(number=number, is_sure=True)
+    text = foreign_text(raised)
+    said = {int(next(filter(None, match.groups()))) for match in _NUMBER.finditer(text)}
+    for number in numbers:
+        if number in said or (os_words(number) and os_words(number) in text):
+            return Errno(number=number, is_sure=False)
+    return None
+
+
+def os_words(number: int) -> str:
+    """`No space left on device` for 28, as the C library says it."""
+    return _WORDS.get(number, "")
+
+
+def _by_type(raised: Raised) -> set[int]:
+    chain = [(raised.type, raised.message)] if not is_own_raise(raised) else []
+    chain += [(each.type, each.message) for each in raised.causes]
+    found = (re.match(r"\[Errno (\d+)\]", message) for kind, message in chain if kind.rpartition(".")[2] in _BUILTIN)
+    return {int(match[1]) for match in found if match}
+
+
+_WORDS = {
+    errno.ENOSPC: "No space left on device",
+    errno.EDQUOT: "Disk quota exceeded",
+    errno.EMFILE: "Too many open files",
+    errno.ENFILE: "Too many open files in system",
+    errno.ENOMEM: "Cannot allocate memory",
+    errno.EFBIG: "File too large",
+    errno.EAGAIN: "Resource temporarily unavailable",
+}

@@ -1,0 +1,105 @@
+"""What is known about a SIGKILL: the kernel's counters and its log say whether it was for memory, and whose it was."""
+
+import signal
+
+import msgspec
+
+from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.memory_reading import held_bytes, is_reached, own_level
+from holter.model.evidence import End, Evidence, MemoryLevel, OomKill
+
+NEAR_NS = 10_000_000_000
+"""How far apart the kernel's word and the death may lie: the kernel log counts from the boot."""
+SCARCE = 0.06
+"""Less than this share of the machine's memory available is next to nothing: the kernel keeps a reserve."""
+
+
+class Kill(msgspec.Struct, frozen=True, kw_only=True):
+    """A SIGKILL, with all witnesses that can say something about it."""
+
+    ending: Ending
+    own: MemoryLevel | None
+    """The cgroup of the program; None where nobody looked."""
+    report: OomKill | None
+    """The kernel's report about this very process."""
+    others: tuple[OomKill, ...]
+    """Its reports about other processes at about the same time."""
+    has_log: bool
+    host_kills: int | None
+    deaths: int
+    """How many processes of the run died by SIGKILL at about the same time, this one among them."""
+
+    @property
+    def counted(self) -> int | None:
+        """Kills that the own cgroup counted and that can have been this one; None where nobody could look."""
+        if self.own is None or self.own.kills is None:
+            return None
+        return min(self.own.kills, self.own.kills_lately if self.own.kills_lately is not None else self.own.kills)
+
+    @property
+    def is_not_for_memory(self) -> bool:
+        """The kernel killed nobody here for memory: neither in this cgroup, nor, where that is unknown, anywhere."""
+        return self.counted == 0 or (self.counted is None and self.host_kills == 0)
+
+
+def kill_of(evidence: Evidence) -> Kill | None:
+    """The SIGKILL that ended the subject; None where none did, or nobody can tell."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal != signal.SIGKILL:
+        return None
+    end, log = evidence.subject, evidence.kernel_log
+    near = [each for each in log.kills if abs(each.at_ns - end.at_ns) <= NEAR_NS] if log else []
+    return Kill(
+        ending=ending,
+        own=own_level(evidence),
+        report=next((each for each in near if each.pid == end.pid), None),
+        others=tuple(each for each in near if each.pid != end.pid),
+        has_log=log is not None,
+        host_kills=evidence.memory.host_kills,
+        deaths=_deaths(evidence),
+    )
+
+
+def _deaths(evidence: Evidence) -> int:
+    ends: dict[int, End] = {end.pid: end for end in (*evidence.children, *evidence.ranks, evidence.subject)}
+    killed = [end for end in ends.values() if end.signal == signal.SIGKILL or end.pid == evidence.subject.pid]
+    return sum(end.times for end in killed if abs(end.at_ns - evidence.subject.at_ns) <= NEAR_NS)
+
+
+def is_others_kill(kill: Kill) -> bool:
+    """The kernel's log accounts for every kill that the counters have, and none of them is this one."""
+    return kill.report is None and bool(kill.others) and (kill.counted or 0) <= len(kill.others)
+
+
+def is_scarce(evidence: Evidence) -> bool | None:
+    """Whether the machine had next to no memory left in the last sample; None where nobody looked."""
+    memory = evidence.memory
+    if memory.available_bytes is None or not memory.total_bytes:
+        return None
+    left = memory.available_bytes + (memory.swap_free_bytes or 0)
+    return left < SCARCE * memory.total_bytes
+
+
+def has_reached_limit(evidence: Evidence) -> bool:
+    """Some cgroup of the run was at its limit."""
+    return any(is_reached(level) for level in evidence.memory.levels)
+
+
+def is_plausible(evidence: Evidence) -> bool:
+    """The run itself held a good part of what the limit allows, or was about to: it can have been the victim."""
+    memory = evidence.memory
+    limits = [level.limit_bytes for level in memory.levels if level.limit_bytes]
+    used = [level.usage_bytes or 0 for level in memory.levels if level.limit_bytes]
+    held = held_bytes(evidence)
+    own = max(used, default=0) if held is None else max(held, memory.own_peak_bytes or 0)
+    return bool(limits) and own >= 0.4 * min(limits)
+
+
+def has_greater_neighbour(evidence: Evidence) -> bool:
+    """Others in the same cgroup held more memory than the run: the kernel would rather have chosen them."""
+    level, own = own_level(evidence), held_bytes(evidence)
+    if level is None or level.usage_bytes is None or own is None:
+        return False
+    theirs = level.usage_bytes - own
+    # Half of the limit: caches of files and the kernel's own memory are nobody's, and count for much in a small one.
+    return theirs > own and theirs > 0.5 * (level.limit_bytes or level.usage_bytes)

@@ -1,0 +1,77 @@
+"""Whose death came first: the rank before those that it dragged along, the worker before the program that missed it."""
+
+import re
+import signal
+
+import msgspec
+
+from holter.diagnosis.processes import died_ns, find_fatal_child, order_of_death
+from holter.diagnosis.texts import whole_text
+from holter.model.evidence import End, Evidence
+
+MOST_GENERATIONS = 4
+QUEUE_WITHIN_S = 30.0
+MENTIONED_WITHIN_S = 15.0
+NOTICED_WITHIN_S = 2.0
+"""A death may be written down this much later than the exception that it led to."""
+
+_QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"})
+_MENTION = re.compile(
+    r"exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b"
+    r"|(?:worker|child|process|subprocess|rank|job)\S* .*"
+    r"(?:died|dead|failed|crashed|killed|terminated|gone|lost|exited)",
+    re.IGNORECASE,
+)
+
+
+def find_origin(evidence: Evidence) -> Evidence:
+    """The same evidence about the process that died first, and whose death led to that of the subject."""
+    order = order_of_death(evidence.ranks)
+    if order is not None and _came_first(order.first, evidence.subject):
+        evidence = msgspec.structs.replace(evidence, subject=order.first)
+    seen = {evidence.subject.pid}
+    for _ in range(MOST_GENERATIONS):
+        child = find_lost_child(evidence)
+        if child is None or child.pid in seen:
+            break
+        seen.add(child.pid)
+        evidence = msgspec.structs.replace(evidence, subject=child)
+    return evidence
+
+
+def _came_first(first: End, subject: End) -> bool:
+    """Not later than the subject, of which may be known when it was last seen, but not when it died."""
+    is_known = subject.status is not None or subject.finished is not None or bool(subject.signals)
+    return not is_known or died_ns(first) <= died_ns(subject) + NOTICED_WITHIN_S * 1e9
+
+
+def find_lost_child(evidence: Evidence) -> End | None:
+    """The child without which the subject could not go on; None where it ended for a reason of its own."""
+    return find_fatal_child(evidence) or _behind_a_queue(evidence) or _mentioned(evidence)
+
+
+def _behind_a_queue(evidence: Evidence) -> End | None:
+    """A queue or pipe that breaks while a child has just died."""
+    raised = evidence.subject.raised
+    if raised is None or raised.type.rpartition(".")[2] not in _QUEUE_ERRORS:
+        return None
+    return _first_dead(evidence, raised.at_ns, QUEUE_WITHIN_S)
+
+
+def _mentioned(evidence: Evidence) -> End | None:
+    """A program that looks at the exit codes of its children, and raises or leaves because of one."""
+    raised = evidence.subject.raised
+    if raised is None or not _MENTION.search(whole_text(raised)):
+        return None
+    return _first_dead(evidence, raised.at_ns, MENTIONED_WITHIN_S)
+
+
+def _first_dead(evidence: Evidence, at_ns: int, within_s: float, /) -> End | None:
+    """The first child that died within this time before, of a signal that its parent does not send to tidy up."""
+    near = [
+        child
+        for child in evidence.children
+        if -NOTICED_WITHIN_S <= (at_ns - child.at_ns) / 1e9 <= within_s and child.pid != evidence.subject.pid
+    ]
+    ended = [child for child in near if child.signal not in (None, signal.SIGTERM) or child.raised is not None]
+    return min(ended, key=lambda child: child.at_ns, default=None)

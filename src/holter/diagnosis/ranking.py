@@ -1,0 +1,289 @@
+"""What all rules together come to: one cause, or the honest `unknown`. The only place where rules meet.
+
+`diagnose(evidence)` finds whose death came first (`origins`), asks every rule about it, and then:
+
+1. A run that finished, or lives and is well, has no cause, whatever was printed, caught or survived on its way.
+2. A consequence never wins over a cause, and what is general (`uncaught-exception`, `killed`) gives way to what
+   explains it (`disk-full`, `scheduler-cancelled`) where that is sure enough: see `GENERALITY`.
+3. Where the best two are within `TIE` of each other, or none reaches `SURE_ENOUGH`, the answer is `unknown` with
+   candidates, and with what could not be looked at.
+4. A verdict that rests on text alone stays below `MOST_BY_TEXT`; programs print what they like.
+5. Rules with `CONTRIBUTES` never are the cause; their ids, facts and advice are added to it.
+"""
+
+import math
+import signal
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import MOST as MOST_ADVICE
+from holter.diagnosis.advice import advise
+from holter.diagnosis.loading import Rule, load_rules
+from holter.diagnosis.origins import find_origin
+from holter.diagnosis.printed import with_printed_exception
+from holter.diagnosis.processes import tell_order
+from holter.model.evidence import End, Evidence
+from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
+from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
+
+UNKNOWN, WORKER_DIED = "unknown", "worker-died"
+TIE = 0.15
+SURE_ENOUGH = 0.5
+EXPLAINS_FROM = 0.6
+MOST_BY_TEXT = 0.88
+MOST = 0.99
+LINK = 0.98
+"""How sure it is that the death of another process led to that of the program, where `origins` says so."""
+MOST_OF_A_WORKER = 0.7
+"""That a worker died is no answer where it can almost be told why."""
+MOST_FACTS = 7
+MOST_CANDIDATES = 4
+
+GENERALITY = {
+    "nonzero-exit": 4,
+    "uncaught-exception": 3,
+    WORKER_DIED: 2,
+    "killed": 1,
+    "terminated": 1,
+    "interrupted": 1,
+    "hangup": 1,
+    "aborted": 1,
+    "segmentation-fault": 1,
+    "bus-error": 1,
+}
+"""How little a cause says; 0 for all others. What says more explains what says less."""
+
+KILLS_OF_THE_KERNEL = frozenset({"cgroup-out-of-memory", "host-out-of-memory"})
+"""They do not explain that somebody killed the process: only one of both can be true."""
+
+_NEUTRAL = frozenset({facts.EXIT_STATUS, "journal"})
+
+
+_Aside = TypeVar("_Aside", RuledOut, NotObservable)
+_Item = TypeVar("_Item", Fact, str)
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rules say about one process."""
+
+    subject: End
+    verdicts: tuple[Verdict, ...] = ()
+    """That remain once the explained ones are gone, the best first."""
+    contributing: tuple[Verdict, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    not_observable: tuple[NotObservable, ...] = ()
+
+    @property
+    def best(self) -> Verdict | None:
+        """The verdict that stands out; None where there is none, or two are too near to each other."""
+        if not self.verdicts or self.verdicts[0].confidence < SURE_ENOUGH:
+            return None
+        first, *rest = self.verdicts
+        return None if any(first.confidence - each.confidence < TIE for each in rest) else first
+
+
+def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnosis:
+    """Why the run ended, how sure that is, and what to do. Pure; never raises."""
+    rules = load_rules() if rules is None else rules
+    if evidence.state == RUNNING:
+        living = [rule for rule in rules if rule.is_of_the_living]
+        return _of_the_living(evidence, judge(evidence, living))
+    if evidence.state == FINISHED or _is_idle_kernel(evidence):
+        return _well(FINISHED, "It finished")
+    evidence = with_printed_exception(evidence)
+    own = judge(evidence, rules)
+    origin = find_origin(evidence)
+    if origin.subject.pid == evidence.subject.pid:
+        return _conclude(evidence, own)
+    return _conclude_about_others(evidence, own, judge(origin, rules))
+
+
+def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
+    """What the rules say about the subject alone."""
+    evidence = with_printed_exception(evidence)
+    answers = [(rule, _ask(rule, evidence)) for rule in rules]
+    verdicts = [_bounded(each, evidence.subject) for rule, each in answers if isinstance(each, Verdict)]
+    causes = {rule.cause for rule, _ in answers if rule.contributes}
+    primary = [each for each in verdicts if each.cause not in causes]
+    return Judged(
+        subject=evidence.subject,
+        verdicts=tuple(sorted(_unexplained(primary), key=lambda each: -each.confidence)),
+        contributing=tuple(each for each in verdicts if each.cause in causes and each.confidence >= SURE_ENOUGH),
+        ruled_out=tuple(each for _, each in answers if isinstance(each, RuledOut)),
+        not_observable=tuple(each for _, each in answers if isinstance(each, NotObservable)),
+    )
+
+
+def _ask(rule: Rule, evidence: Evidence) -> Answer:
+    try:
+        return rule.diagnose(evidence)
+    except Exception as error:  # noqa: BLE001 - one broken rule, ours or somebody's, must not silence all others
+        because = f"its rule failed: {type(error).__name__}: {error}"
+        return NotObservable(cause=rule.cause, because=because, remedy=f"report it to the author of {rule.module}")
+
+
+def _bounded(verdict: Verdict, subject: End) -> Verdict:
+    most = MOST_BY_TEXT if _is_by_text(verdict, subject) else MOST
+    confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
+    return msgspec.structs.replace(verdict, confidence=round(min(max(confidence, 0.0), most), 3))
+
+
+def _is_by_text(verdict: Verdict, subject: End) -> bool:
+    """Whether its strongest fact is text and nothing but the exit code goes with it."""
+    sources = [fact.source for fact in verdict.because]
+    is_led_by_text = bool(sources) and sources[0] in facts.TEXT
+    return is_led_by_text and subject.signal is None and all(each in facts.TEXT | _NEUTRAL for each in sources)
+
+
+def _unexplained(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    causes = [each for each in verdicts if not each.is_consequence]
+    remaining = causes if any(each.confidence >= SURE_ENOUGH for each in causes) else verdicts
+    return [each for each in remaining if not any(_explains(other, each) for other in remaining)]
+
+
+def _explains(other: Verdict, verdict: Verdict) -> bool:
+    says_more = GENERALITY.get(other.cause, 0) < GENERALITY.get(verdict.cause, 0)
+    is_rival = verdict.cause == "killed" and other.cause in KILLS_OF_THE_KERNEL
+    return says_more and other.confidence >= EXPLAINS_FROM and not is_rival
+
+
+def _is_idle_kernel(evidence: Evidence) -> bool:
+    """A notebook's kernel that was shut down or restarted while no cell ran: a normal end."""
+    asked = [event for event in evidence.kernel_events if event.kind in ("restart", "shutdown")]
+    return bool(asked) and not asked[-1].is_busy
+
+
+def _well(state: str, title: str) -> Diagnosis:
+    return Diagnosis(cause=None, confidence=1.0, title=title, state=state)
+
+
+def _of_the_living(evidence: Evidence, judged: Judged) -> Diagnosis:
+    best = judged.best
+    if best is None:
+        return _well(RUNNING, "It is running")
+    return _tell(evidence, judged, best)
+
+
+def _conclude(evidence: Evidence, judged: Judged) -> Diagnosis:
+    best = judged.best
+    return _tell(evidence, judged, best) if best is not None else _abstain(evidence, judged)
+
+
+def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> Diagnosis:
+    """The cause of who died first, where it is known; else that a worker died."""
+    best = origin.best
+    is_child = origin.subject.role == "child"
+    if best is not None and not (is_child and best.cause in ("nonzero-exit", WORKER_DIED, UNKNOWN)):
+        linked = msgspec.structs.replace(
+            best,
+            confidence=round(best.confidence * LINK, 3),
+            title=_with_whom(best.title, origin.subject, evidence.subject),
+            because=(*best.because, facts.of_status(evidence.subject))[:MOST_FACTS],
+            state="" if is_child else best.state or _state_by(origin.subject, evidence),
+        )
+        return _tell(evidence, origin, linked)
+    died = next((each for each in own.verdicts if each.cause == WORKER_DIED), None)
+    if is_child and died is not None and died.confidence >= SURE_ENOUGH:
+        merged = msgspec.structs.replace(own, not_observable=(*own.not_observable, *origin.not_observable))
+        candidates = tuple(
+            cause for cause in _causes(origin.verdicts) if GENERALITY.get(cause, 0) < GENERALITY[WORKER_DIED]
+        )
+        most = MOST_OF_A_WORKER if candidates else MOST
+        bounded = msgspec.structs.replace(died, confidence=min(died.confidence, most))
+        return _tell(evidence, merged, bounded, candidates=candidates)
+    return _conclude(evidence, own if is_child else origin)
+
+
+def _state_by(first: End, evidence: Evidence) -> str:
+    """The state of the rank that died first is that of the run, though others ended otherwise after it."""
+    if first.rank is None or evidence.subject.rank is None or first.signal == signal.SIGINT:
+        return ""
+    if first.raised is not None and first.signal is None:
+        return FAILED
+    return CRASHED if first.code is None else ""
+
+
+def _with_whom(title: str, first: End, subject: End) -> str:
+    """Names the process that died first where the title does not."""
+    if first.pid == subject.pid or str(first.pid) in title or (first.rank is not None and f"ank {first.rank}" in title):
+        return title
+    return words.sentence(f"{title}; it was {words.process(first)} that died first")
+
+
+def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates: tuple[str, ...] = ()) -> Diagnosis:
+    more = [*tell_order(evidence), *(fact for each in judged.contributing for fact in each.because[:1])]
+    hints = [text for each in judged.contributing for text in each.advice[:2]]
+    contributing = (*verdict.contributing, *(each.cause for each in judged.contributing))
+    return Diagnosis(
+        cause=verdict.cause,
+        confidence=verdict.confidence,
+        title=verdict.title,
+        state=verdict.state or evidence.state,
+        candidates=candidates or _runners_up(judged, verdict),
+        evidence=_unique((*verdict.because, *more))[:MOST_FACTS],
+        advice=_mixed(verdict.advice, hints),
+        contributing=tuple(dict.fromkeys(contributing)),
+        ruled_out=tuple(each for each in _by_cause(judged.ruled_out) if each.cause != verdict.cause),
+        not_observable=tuple(each for each in _by_cause(judged.not_observable) if each.cause != verdict.cause),
+    )
+
+
+def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
+    """What else it may have been, where that is not far off."""
+    if verdict.confidence >= 0.9:
+        return ()
+    return tuple(
+        cause for cause in _causes(each for each in judged.verdicts if each.confidence >= 0.3) if cause != verdict.cause
+    )
+
+
+def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
+    top = judged.verdicts[:1] if not judged.verdicts or judged.verdicts[0].confidence < SURE_ENOUGH else judged.verdicts
+    near = [each for each in top if top[0].confidence - each.confidence < TIE]
+    found = [fact for each in near for fact in each.because] or [facts.of_status(judged.subject)]
+    candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
+    return Diagnosis(
+        cause=UNKNOWN,
+        confidence=min(near[0].confidence, 0.5) if near else 0.3,
+        title=_doubt(judged, near),
+        state=evidence.state,
+        candidates=tuple(dict.fromkeys(candidates))[:MOST_CANDIDATES],
+        evidence=_unique(found)[:MOST_FACTS],
+        advice=_unique((*(each.remedy for each in judged.not_observable if each.remedy), *advise(UNKNOWN, evidence)))[
+            :MOST_ADVICE
+        ],
+        contributing=tuple(each.cause for each in judged.contributing),
+        ruled_out=_by_cause(judged.ruled_out),
+        not_observable=_by_cause(judged.not_observable),
+    )
+
+
+def _doubt(judged: Judged, near: Sequence[Verdict]) -> str:
+    who = words.process(judged.subject)
+    if len(near) > 1:
+        return words.sentence(f"why {who} ended can't be told: {words.listed(_causes(near))} fit about equally well")
+    if near:
+        return words.sentence(f"why {who} ended can't be told; {near[0].cause} is the best guess")
+    how = words.exit_words(judged.subject) if judged.subject.status is not None else "nobody saw how"
+    return words.sentence(f"why {who} ended can't be told ({how})")
+
+
+def _mixed(own: Sequence[str], hints: Sequence[str]) -> tuple[str, ...]:
+    """The cause's own advice, with room for that of the contributing ones."""
+    kept = own[: max(2, MOST_ADVICE - len(hints))]
+    return _unique((*kept, *hints, *own[len(kept) :]))[:MOST_ADVICE]
+
+
+def _causes(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.cause for each in verdicts))[:MOST_CANDIDATES]
+
+
+def _by_cause(answers: Iterable[_Aside]) -> tuple[_Aside, ...]:
+    return tuple({each.cause: each for each in answers}.values())
+
+
+def _unique(items: Iterable[_Item]) -> tuple[_Item, ...]:
+    return tuple(dict.fromkeys(items))

@@ -1,0 +1,77 @@
+"""Remedies against limits: disks, open files, processes, time, the stack."""
+
+from holter.diagnosis import words
+from holter.diagnosis.remedies.particulars import disks, uses
+from holter.model.evidence import Evidence
+
+
+def file_descriptor_sharing(evidence: Evidence) -> str:
+    """PyTorch can share tensors by files instead of descriptors."""
+    if not uses(evidence, "torch"):
+        return ""
+    return "torch.multiprocessing.set_sharing_strategy('file_system') shares tensors without keeping a file open each"
+
+
+def more_open_files(evidence: Evidence) -> str:
+    """The limit of open files can be raised by the user."""
+    surroundings = evidence.surroundings
+    limit = surroundings.open_files_limit if surroundings else None
+    now = f" (now {limit:,})" if limit is not None else ""
+    return f"raise the limit in the shell that starts it{now}: ulimit -n {max(65536, 4 * (limit or 0))}"
+
+
+def close_files(evidence: Evidence) -> str:
+    """Files that nobody closes add up."""
+    surroundings = evidence.surroundings
+    held = f": {surroundings.open_files:,} were open" if surroundings and surroundings.open_files else ""
+    return f"open files in a with block, so that they are closed again{held}"
+
+
+def fewer_threads(evidence: Evidence) -> str:
+    """Every library starts as many threads as there are cores."""
+    surroundings = evidence.surroundings
+    limit = surroundings.threads_limit if surroundings else None
+    now = f" (now {limit:,})" if limit is not None else ""
+    return f"set OMP_NUM_THREADS=1 in the workers, or raise the limit of processes{now}: ulimit -u, or pids.max"
+
+
+def free_space(evidence: Evidence) -> str:
+    """Make room where there is none."""
+    disk = min(
+        (each for each in disks(evidence) if each.free_bytes is not None and each.what != "shared memory"),
+        key=lambda each: each.free_bytes or 0,
+        default=None,
+    )
+    if disk is not None and disk.free_inodes == 0:
+        return (
+            f"delete or pack small files on the file system of {disk.path}: it has no inodes left, whatever the space"
+        )
+    where = f" on the file system of {disk.path} ({words.size(disk.free_bytes or 0)} free)" if disk else ""
+    return f"free space{where}: delete old checkpoints and caches"
+
+
+def fewer_checkpoints(evidence: Evidence) -> str:
+    """Old checkpoints fill disks."""
+    del evidence
+    return "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system"
+
+
+def raise_file_size(evidence: Evidence) -> str:
+    """No file may be larger than the shell allowed."""
+    limit = evidence.surroundings.file_size_limit_bytes if evidence.surroundings else None
+    now = f" (now {words.size(limit)})" if limit is not None else ""
+    return f"lift the limit of a file's size{now}: ulimit -f unlimited"
+
+
+def raise_cpu_time(evidence: Evidence) -> str:
+    """The limit counts the seconds of all cores."""
+    limit = evidence.surroundings.cpu_limit_s if evidence.surroundings else None
+    now = f" of {limit:,} s" if limit is not None else ""
+    return f"lift the limit{now} of CPU time: ulimit -t unlimited (login nodes set it: run it as a job)"
+
+
+def raise_stack(evidence: Evidence) -> str:
+    """A deeper stack, where the recursion is meant."""
+    limit = evidence.surroundings.stack_limit_bytes if evidence.surroundings else None
+    now = f" (now {words.size(limit)})" if limit is not None else ""
+    return f"turn the recursion into a loop, or raise the stack{now}: ulimit -s, threading.stack_size() for threads"

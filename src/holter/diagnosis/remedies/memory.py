@@ -1,0 +1,205 @@
+"""Remedies against too much memory, on the host and on the GPU."""
+
+import re
+
+from holter.diagnosis import words
+from holter.diagnosis.memory_reading import tight_level
+from holter.diagnosis.remedies.particulars import BATCH, WORKERS, disks, find_number, scheduler, uses
+from holter.model.evidence import Evidence
+
+_TOLD = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
+
+
+def smaller_batch(evidence: Evidence) -> str:
+    """Half the batch, and twice the steps."""
+    name, size = find_number(evidence, BATCH)
+    if size is None:
+        return "lower the batch size, and accumulate gradients over more steps to keep the effective batch"
+    if size < 2:
+        return ""
+    half = size // 2
+    return f"lower {name} from {size} to {half}, and accumulate gradients over 2 steps to keep the effective batch"
+
+
+def fewer_workers(evidence: Evidence) -> str:
+    """Half the workers, with what they held."""
+    name, workers = find_number(evidence, WORKERS)
+    held = [
+        each.rss_bytes for each in evidence.memory.holders or () if each.is_ours and each.pid != _main_pid(evidence)
+    ]
+    if workers == 0 or (workers is None and not held):
+        return ""
+    level = tight_level(evidence)
+    limit = f" of the {words.size(level.limit_bytes)} limit" if level and level.limit_bytes else ""
+    lead = f"workers held {words.size(sum(held))}{limit}: " if held else ""
+    if workers is None:
+        return f"{lead}start fewer worker processes, for each holds a copy of what it touches"
+    return f"{lead}lower {name} from {workers} to {workers // 2}"
+
+
+def stream_data(evidence: Evidence) -> str:
+    """Generators or memory maps instead of arrays."""
+    largest = max(
+        (
+            array
+            for frame in (evidence.subject.raised.frames if evidence.subject.raised else ())
+            for array in frame.arrays
+        ),
+        key=lambda array: array.size_bytes or 0,
+        default=None,
+    )
+    which = f" ({largest.name} alone holds {words.size(largest.size_bytes)})" if largest and largest.size_bytes else ""
+    return f"read the data with a generator or numpy.memmap instead of keeping whole arrays in memory{which}"
+
+
+def smaller_numbers(evidence: Evidence) -> str:
+    """float32 or float16 instead of what is wider."""
+    del evidence
+    return "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves both"
+
+
+def memory_growth(evidence: Evidence) -> str:
+    """TensorFlow and JAX take the whole GPU at once."""
+    if uses(evidence, "jax"):
+        return "set XLA_PYTHON_CLIENT_PREALLOCATE=false: JAX otherwise takes 75 % of the GPU at its start"
+    if uses(evidence, "tensorflow"):
+        return "call tf.config.experimental.set_memory_growth(gpu, True): TensorFlow otherwise takes the whole GPU"
+    return ""
+
+
+def clear_session(evidence: Evidence) -> str:
+    """Keras keeps every model that was ever built."""
+    if not (uses(evidence, "tensorflow") or uses(evidence, "keras")):
+        return ""
+    return "call keras.backend.clear_session() between models: Keras keeps the graph of every model that was built"
+
+
+def graph_mode(evidence: Evidence) -> str:
+    """Long eager loops of TensorFlow leak."""
+    if not uses(evidence, "tensorflow"):
+        return ""
+    return "put the training step into a @tf.function: long loops in eager mode keep what a graph would reuse"
+
+
+def detach_losses(evidence: Evidence) -> str:
+    """A loss that is kept keeps its graph."""
+    if not (uses(evidence, "torch") or not evidence.facts.get("packages")):
+        return ""
+    return "collect losses as loss.item() or loss.detach(): a tensor that is kept keeps its whole graph in memory"
+
+
+def less_fragmentation(evidence: Evidence) -> str:
+    """The allocator of PyTorch can give back what lies between."""
+    raised = evidence.subject.raised
+    if raised is None or "reserved" not in raised.message:
+        return ""
+    return "set PYTORCH_ALLOC_CONF=expandable_segments:True: much of the GPU's memory was reserved in unusable pieces"
+
+
+def free_the_gpu(evidence: Evidence) -> str:
+    """Another process holds the memory of the GPU."""
+    surroundings, raised = evidence.surroundings, evidence.subject.raised
+    others = [each for each in (surroundings.gpu_holders if surroundings else None) or () if not each.is_ours]
+    told = _TOLD.search(raised.message) if raised else None
+    if others:
+        most = max(others, key=lambda each: each.rss_bytes)
+        holder = f"{most.name} (process {most.pid}) holds {words.size(most.rss_bytes)}"
+    elif told and int(told[1]) != evidence.subject.pid:
+        holder = f"process {told[1]} holds {told[2]}"
+    else:
+        return ""
+    return f"{holder} of the GPU: end it, or choose another GPU with CUDA_VISIBLE_DEVICES"
+
+
+def free_outputs(evidence: Evidence) -> str:
+    """A notebook keeps what it has shown."""
+    if not evidence.is_notebook:
+        return ""
+    return "free what the notebook holds with %reset -f out: a displayed value stays in Out[] after del"
+
+
+def restart_kernel(evidence: Evidence) -> str:
+    """A fresh kernel holds nothing."""
+    return "restart the kernel before training: it begins with empty memory" if evidence.is_notebook else ""
+
+
+def run_as_script(evidence: Evidence) -> str:
+    """A script is not ended with the browser, and begins empty."""
+    if not evidence.is_notebook:
+        return ""
+    return "run it as a script (jupyter nbconvert --to script, then holter run -- python …) for long trainings"
+
+
+def larger_shm(evidence: Evidence) -> str:
+    """A container's /dev/shm is 64 MiB unless somebody says otherwise."""
+    disk = next((each for each in disks(evidence) if each.what == "shared memory"), None)
+    now = f" (it has {words.size(disk.total_bytes)})" if disk and disk.total_bytes else ""
+    if evidence.facts.get("container") == "kubernetes":
+        return f"mount an emptyDir with medium: Memory at /dev/shm{now}"
+    return f"start the container with --shm-size=8g or --ipc=host{now}; outside one: mount -o remount,size=8G /dev/shm"
+
+
+def more_memory(evidence: Evidence) -> str:
+    """Ask for a higher limit, in the words of whoever set it."""
+    level = tight_level(evidence)
+    limit = level.limit_bytes if level else None
+    more = words.size(1.5 * limit) if limit else "more"
+    now = f" (now {words.size(limit)})" if limit else ""
+    if scheduler(evidence) == "slurm":
+        return f"ask SLURM for more memory{now}: --mem={_gigabytes(limit)}"
+    if evidence.facts.get("container"):
+        return f"give the container {more}{now}: --memory, or resources.limits.memory in Kubernetes"
+    return f"raise the memory limit of the cgroup{now} to {more}" if limit else "run it where there is more memory"
+
+
+def more_machine_memory(evidence: Evidence) -> str:
+    """The machine itself is too small for all that runs on it."""
+    total = evidence.memory.total_bytes
+    now = f" than this one's {words.size(total)}" if total else ""
+    return f"run it on a machine with more memory{now}, or run less beside it"
+
+
+def end_the_neighbour(evidence: Evidence) -> str:
+    """Others held the memory."""
+    others = [each for each in evidence.memory.holders or () if not each.is_ours]
+    if not others:
+        return ""
+    most = max(others, key=lambda each: each.rss_bytes)
+    return f"{most.name} (process {most.pid}) held {words.size(most.rss_bytes)}: run it elsewhere, or at another time"
+
+
+def raise_address_space(evidence: Evidence) -> str:
+    """A limit of the address space counts what is only reserved, too."""
+    limit = evidence.surroundings.address_space_limit_bytes if evidence.surroundings else None
+    if limit is None:
+        return ""
+    return f"lift the limit of the address space of {words.size(limit)}: ulimit -v unlimited"
+
+
+def check_shape(evidence: Evidence) -> str:
+    """A request for terabytes is a wrong shape more often than a need."""
+    raised = evidence.subject.raised
+    shape = " above" if raised and "shape" in raised.message else ""
+    return f"check the shape{shape}: a dimension that is swapped or multiplied twice asks for far too much"
+
+
+def calm_the_daemon(evidence: Evidence) -> str:
+    """Daemons that kill for memory can be told to spare some."""
+    running = evidence.oom_daemon.running if evidence.oom_daemon else ()
+    name = running[0] if running else "the memory daemon"
+    return f"let {name} spare it (earlyoom --avoid, ManagedOOMPreference=omit), or use less memory"
+
+
+def reduce_swapping(evidence: Evidence) -> str:
+    """Swap hides the lack of memory, not its price."""
+    del evidence
+    return "use less memory than the machine has: each step waited for the disk to bring memory back"
+
+
+def _main_pid(evidence: Evidence) -> int:
+    mains = [end.pid for end in (*evidence.ranks, evidence.subject) if end.role != "child"]
+    return mains[0] if mains else evidence.subject.pid
+
+
+def _gigabytes(limit: float | None) -> str:
+    return f"{max(1, round(1.5 * limit / 2**30))}G" if limit else "64G"

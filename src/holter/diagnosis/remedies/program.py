@@ -1,0 +1,133 @@
+"""Remedies for faults of the program, its libraries and its workers."""
+
+from collections.abc import Mapping
+
+from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_number
+from holter.model.evidence import Evidence
+
+
+def update_native_library(evidence: Evidence) -> str:
+    """Native code fails in a version, not at random."""
+    del evidence
+    return "update or pin the native library at the top of the stack, and try its CPU or single-thread path"
+
+
+def see_native_stack(evidence: Evidence) -> str:
+    """Where exactly it was."""
+    if evidence.subject.fault_log:
+        return "look at the Python stack of the fatal moment: holter show prints it"
+    return "let it dump its stack: run it with python -X faulthandler, or under gdb --args python"
+
+
+def check_heap(evidence: Evidence) -> str:
+    """What glibc and the sanitizers can tell."""
+    del evidence
+    return (
+        "run once with MALLOC_CHECK_=3 (or valgrind) to see who damages the heap: the abort comes later than the fault"
+    )
+
+
+def keep_mapped_files(evidence: Evidence) -> str:
+    """A file that is mapped must not shrink."""
+    del evidence
+    return "never truncate or overwrite a file that is mapped: write a new one and rename it into its place"
+
+
+def match_cpu(evidence: Evidence) -> str:
+    """Wheels are built for processors."""
+    del evidence
+    return "install a build for this processor: wheels with AVX-512 or AVX2 fail on an older one (see lscpu)"
+
+
+def check_divisor(evidence: Evidence) -> str:
+    """Integers have no infinity."""
+    del evidence
+    return "check for a division by zero among integers in native code: an empty batch or a length of 0"
+
+
+def match_versions(evidence: Evidence) -> str:
+    """CUDA, cuDNN, the driver and the framework belong together."""
+    packages = evidence.facts.get("packages")
+    known = (
+        [f"{name} {packages[name]}" for name in ("torch", "tensorflow", "jax", "numpy") if name in packages]
+        if (isinstance(packages, Mapping))
+        else []
+    )
+    now = f" (here: {', '.join(known)})" if known else ""
+    return f"install builds that match: framework, CUDA, cuDNN and driver{now}; python -m pip check finds the rest"
+
+
+def look_at_exception(evidence: Evidence) -> str:
+    """Where to begin."""
+    raised = evidence.subject.raised
+    if raised is None or not raised.frames:
+        return "read the traceback: holter show prints it"
+    frame = raised.frames[-1]
+    return f"begin at {frame.file} line {frame.line}, in {frame.function}: the innermost line of your own code"
+
+
+def look_at_output(evidence: Evidence) -> str:
+    """The last lines of the console."""
+    del evidence
+    return "read its last words: holter tail prints them"
+
+
+def look_at_worker(evidence: Evidence) -> str:
+    """Without workers the fault shows itself."""
+    name, workers = find_number(evidence, WORKERS)
+    now = f" (now {workers})" if workers else ""
+    return f"run once with {name or 'num_workers'}=0{now}: the fault then shows itself in the program"
+
+
+def guard_main(evidence: Evidence) -> str:
+    """Spawned children import the script."""
+    del evidence
+    return 'put what the script does under if __name__ == "__main__": a spawned child imports it again'
+
+
+def spawn_workers(evidence: Evidence) -> str:
+    """A fork copies locks, not the threads that hold them."""
+    del evidence
+    return (
+        "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks, not the threads holding them"
+    )
+
+
+def lower_learning_rate(evidence: Evidence) -> str:
+    """What to do against NaN."""
+    _, rate = find_float(evidence, ("learning_rate", "lr"))
+    now = f" (now {rate:g})" if rate is not None else ""
+    return f"lower the learning rate{now}, clip gradients, warm up"
+
+
+def find_nan(evidence: Evidence) -> str:
+    """Where it began."""
+    first = min(evidence.non_finite, key=lambda each: each.at_ns, default=None)
+    where = f"{first.key} at step {first.step:,} was the first; " if first else ""
+    return f"{where}torch.autograd.set_detect_anomaly(True) names the operation; look at the batch of that step"
+
+
+def find_gpu_fault(evidence: Evidence) -> str:
+    """GPU errors are reported late."""
+    del evidence
+    return "run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are within their range"
+
+
+def find_stall(evidence: Evidence) -> str:
+    """Where it stands."""
+    del evidence
+    return "look at the stacks: holter show prints them where they were taken; py-spy dump --pid does it now"
+
+
+def find_laggard_rank(evidence: Evidence) -> str:
+    """Who reports is not who is late."""
+    del evidence
+    return (
+        "look at the rank that is behind, not at the one that reports; set TORCH_NCCL_TRACE_BUFFER_SIZE for next time"
+    )
+
+
+def longer_timeout(evidence: Evidence) -> str:
+    """Some phases are just slow."""
+    del evidence
+    return "if one rank may take long (checkpoints, evaluation), raise timeout= of init_process_group"

@@ -1,0 +1,61 @@
+"""Remedies for mistakes with several processes, and for what is missing."""
+
+import re
+
+from holter.model.evidence import Evidence
+
+_MISSING = re.compile(r"No module named '([^']+)'")
+
+
+def spawn_for_cuda(evidence: Evidence) -> str:
+    """A forked child can't use CUDA."""
+    del evidence
+    return (
+        "start workers before the first use of the GPU, or with spawn: "
+        "torch.multiprocessing.set_start_method('spawn'), multiprocessing_context='spawn' for a DataLoader"
+    )
+
+
+def picklable(evidence: Evidence) -> str:
+    """What another process needs must have a name at the top of a module."""
+    del evidence
+    return "move the function or class to the top of a module, and open files and connections inside the worker"
+
+
+def one_writer(evidence: Evidence) -> str:
+    """A file has one writer at a time."""
+    del evidence
+    return "let one process write (if rank == 0:), or give each its own file with the rank in the name"
+
+
+def install_module(evidence: Evidence) -> str:
+    """A package that is not there, or not in this environment."""
+    raised = evidence.subject.raised
+    missing = _MISSING.search(raised.message) if raised else None
+    if missing is None:
+        return ""
+    package = missing[1].partition(".")[0]
+    return f"install {package} into the environment that runs the program: python -m pip install {package}"
+
+
+def fresh_environment(evidence: Evidence) -> str:
+    """Mixed sources are how versions come apart."""
+    del evidence
+    return "where that does not help, make a fresh environment and install all of it from one source (pip or conda)"
+
+
+def same_batches(evidence: Evidence) -> str:
+    """Ranks that run out of data at different steps wait for ever."""
+    if len({end.last_step for end in evidence.ranks if end.rank is not None}) < 2:
+        return ""
+    return (
+        "give every rank the same number of batches (DistributedSampler, drop_last), "
+        "and put no collective under if rank == 0:"
+    )
+
+
+def wake(evidence: Evidence) -> str:
+    """A stopped process goes on when told to."""
+    if not any(stall.kernel_state == "T" for stall in evidence.stalls):
+        return ""
+    return f"let it go on: kill -CONT {evidence.subject.pid}"

@@ -1,0 +1,60 @@
+"""The process ended itself with `abort()`: a library found something that it could not go on with.
+
+C++ does so for an exception that nobody catches, the C library for a damaged heap (`free(): invalid pointer`), Python
+for a fatal error of its own, CUDA and NCCL for failures on other threads. What was printed last says which.
+
+Read the last lines that were printed; for a damaged heap run once with `MALLOC_CHECK_=3`.
+"""
+
+import re
+import signal
+
+from holter.diagnosis import crashes, facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import PID, caught, evidence, exited, said, signalled
+from holter.diagnosis.texts import line_near_end
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "aborted"
+SEEN, EXPLAINED, STACKED, BY_STATUS = 0.97, 0.92, 0.82, 0.8
+_SAYS = re.compile(
+    r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
+    r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
+    r"|Assertion .* failed|LLVM ERROR|Check failed:|pure virtual method called|panicked at|terminating due to uncaught"
+)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGABRT that the process raised itself."""
+    crash = crashes.crash_of(evidence, signal.SIGABRT)
+    if crash is None:
+        return None
+    end, line = evidence.subject, line_near_end(evidence, _SAYS)
+    has_stack = bool(end.fault_log)
+    confidence = SEEN if crash.ending.caught else EXPLAINED if line else STACKED if has_stack else BY_STATUS
+    because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
+    said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence * crash.ending.certainty,
+        title=words.sentence(f"{words.process(end)} aborted itself{said}"),
+        because=tuple(because)[:5],
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_ITSELF = caught(6, code=-6, sender_pid=PID)
+EXAMPLES = [
+    Example(evidence(signalled(6, signals=(_ITSELF,)), said=(said("free(): invalid pointer"),)), fires=True),
+    Example(
+        evidence(signalled(6), said=(said("terminate called after throwing an instance of 'std::runtime_error'"),)),
+        fires=True,
+    ),
+    Example(evidence(signalled(6)), fires=True),
+    Example(evidence(signalled(6, signals=(caught(6, sender_pid=77, sender="bash"),))), fires=False),
+    Example(
+        evidence(signalled(11, signals=(caught(11, code=1),)), said=(said("free(): invalid pointer"),)), fires=False
+    ),
+    Example(evidence(exited(1), said=(said("double free or corruption"),)), fires=False),
+]

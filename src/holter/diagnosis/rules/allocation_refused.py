@@ -1,0 +1,167 @@
+"""The program asked for memory and was refused: the request was absurdly large, or a limit stood against it.
+
+Nobody killed it. `ulimit -v` bounds the address space, which counts what is only reserved, too; with
+overcommit_memory=2 the kernel promises no more than it has; and a shape with a wrong dimension asks for terabytes.
+
+Check the shape of the array, lift the limit (`ulimit -v unlimited`), or read the data in pieces.
+"""
+
+import errno
+import re
+
+from holter.diagnosis import errnos, facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import ending_of
+from holter.diagnosis.specimens import evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
+from holter.model.evidence import Evidence, Memory, Surroundings
+from holter.model.records import Raised
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "allocation-refused"
+LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
+NEAR = 0.75
+_ARRAY = re.compile(r"Unable to allocate ([\d.]+) ?([KMGTPE]?)i?B for an array")
+_BYTES = re.compile(r"(?:tried to allocate|allocat\w*) (\d{4,}) bytes")
+_SAYS = re.compile(
+    r"can't allocate memory: you tried to allocate|Unable to allocate [\d.]+ ?[KMGTPE]?i?B for an array|std::bad_alloc"
+    r"|RESOURCE_EXHAUSTED: Out of memory allocating \d+ bytes|OOM when allocating tensor.*device:CPU"
+    r"|mmap.*Cannot allocate|out of memory allocating|malloc of size \d+ failed",
+    re.DOTALL,
+)
+_BAD_ALLOC = re.compile(r"std::bad_alloc|memory allocation of \d+ bytes failed|bad_array_new_length")
+_GPU = re.compile(r"CUDA|GPU|HIP|MPS", re.IGNORECASE)
+_THREAD = re.compile(r"can't start new thread")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on MemoryError and its kin, unless the program raised it by hand."""
+    raised = evidence.subject.raised
+    if raised is None:
+        return _by_abort(evidence)
+    confidence = _confidence(evidence, raised)
+    if confidence is None:
+        if "MemoryError" in type_names(raised) and is_own_raise(raised):
+            return RuledOut(cause=CAUSE, because="the program's own code raised that MemoryError")
+        return None
+    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence >= BARE)])
+
+
+def _confidence(evidence: Evidence, raised: Raised) -> float | None:
+    text = foreign_text(raised)
+    if not text or (_GPU.search(text) and not _ARRAY.search(text)):
+        return None
+    names = type_names(raised) if not is_own_raise(raised) else {each.type for each in raised.causes}
+    is_typed = bool(names & {"MemoryError", "_ArrayMemoryError"})
+    number = errnos.find_errno(raised, errno.ENOMEM)
+    is_thread = _THREAD.search(text) is not None and _is_limited(evidence)
+    if not is_typed and number is None and not _SAYS.search(text) and not is_thread:
+        return None
+    if _is_limited(evidence):
+        return LIMITED
+    asked = asked_bytes(text)
+    if asked is not None and is_absurd(evidence, asked):
+        return ABSURD
+    if "_ArrayMemoryError" in names or (number is not None and number.is_sure):
+        return BY_TYPE
+    return BARE if is_typed and not raised.message else BY_WORDS
+
+
+def _by_abort(evidence: Evidence) -> Verdict | None:
+    """C++ ends a program that does not catch `std::bad_alloc`."""
+    line = line_near_end(evidence, _BAD_ALLOC)
+    ending = ending_of(evidence)
+    if line is None:
+        return None
+    if ending is not None and ending.signal == 6 and not ending.is_sent:
+        found = [facts.of_status(evidence.subject), facts.of_console(line)]
+        return _verdict(evidence, ABORTED if _is_limited(evidence) else BY_WORDS, found)
+    return _verdict(evidence, PRINTED, [facts.of_console(line)]) if evidence.subject.code else None
+
+
+def _is_limited(evidence: Evidence) -> bool:
+    """A limit of the address space, of data or of what the kernel promises was near."""
+    around = evidence.surroundings
+    if around is None:
+        return False
+    raised = evidence.subject.raised
+    asked = (asked_bytes(foreign_text(raised)) if raised else None) or 0
+    used, limit = around.address_space_bytes, around.address_space_limit_bytes
+    if used is not None and limit is not None:
+        return used >= NEAR * limit or used + asked >= limit
+    return around.data_limit_bytes is not None or around.commit_limit_bytes is not None
+
+
+def is_absurd(evidence: Evidence, asked: float) -> bool:
+    """More than the machine has, with its swap."""
+    memory = evidence.memory
+    total = memory.total_bytes or evidence.facts.get("memory_total_bytes")
+    if not isinstance(total, int | float):
+        return asked > 2**43
+    return asked > total + (memory.swap_total_bytes or 0)
+
+
+def asked_bytes(text: str) -> float | None:
+    """How much was asked for, where the message says it."""
+    array, plain = _ARRAY.search(text), _BYTES.search(text)
+    if array:
+        return float(array[1]) * 1024.0 ** " KMGTPE".index(array[2] or " ")
+    return float(plain[1]) if plain else None
+
+
+def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+    status = facts.of_status(evidence.subject)
+    because = dict.fromkeys([*found, *_limit_facts(evidence), *facts.of_available(evidence), status])
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(evidence),
+        because=tuple(because)[:5],
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _title(evidence: Evidence) -> str:
+    raised, around = evidence.subject.raised, evidence.surroundings
+    asked = asked_bytes(foreign_text(raised)) if raised else None
+    what = words.size(asked) if asked else "more memory"
+    who = words.process(evidence.subject)
+    if asked and is_absurd(evidence, asked):
+        total = evidence.memory.total_bytes
+        than = f" of {words.size(total)}" if total else ""
+        return words.sentence(f"{who} asked for {what} at once, more than the machine's memory{than}, and was refused")
+    if around and around.address_space_limit_bytes is not None and _is_limited(evidence):
+        limit = words.size(around.address_space_limit_bytes)
+        return words.sentence(f"{who} asked for {what} and was refused: its address space is limited to {limit}")
+    return words.sentence(f"{who} asked for {what} and was refused")
+
+
+def _limit_facts(evidence: Evidence) -> list[Fact]:
+    around = evidence.surroundings
+    if around is None or around.address_space_limit_bytes is None:
+        return []
+    at_ns = evidence.subject.raised.at_ns if evidence.subject.raised else evidence.subject.at_ns
+    used = f"{words.size(around.address_space_bytes)} of " if around.address_space_bytes is not None else ""
+    limit = words.size(around.address_space_limit_bytes)
+    return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) were in use")]
+
+
+_LIMIT = Surroundings(address_space_bytes=950 * 2**20, address_space_limit_bytes=1000 * 2**20)
+_NUMPY = "numpy._core._exceptions._ArrayMemoryError"
+_ABSURD = "Unable to allocate 32.0 TiB for an array with shape (2097152, 2097152) and data type float64"
+_TORCH = (
+    "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate"
+    " 8000000000 bytes. Error code 12 (Cannot allocate memory)"
+)
+_CPP = said("terminate called after throwing an instance of 'std::bad_alloc'")
+EXAMPLES = [
+    Example(evidence(failed("MemoryError", ""), surroundings=_LIMIT), fires=True),
+    Example(evidence(failed(_NUMPY, _ABSURD), memory=Memory(total_bytes=64e9, available_bytes=60e9)), fires=True),
+    Example(evidence(failed("RuntimeError", _TORCH)), fires=True),
+    Example(evidence(failed("OSError", "[Errno 12] Cannot allocate memory", statement="os.fork()")), fires=True),
+    Example(evidence(signalled(6), said=(_CPP,), surroundings=_LIMIT), fires=True),
+    Example(evidence(failed("MemoryError", "mine", statement="raise MemoryError('mine')")), fires=False),
+    Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory")), fires=False),
+    Example(evidence(exited(3), surroundings=_LIMIT), fires=False),
+    Example(evidence(signalled(9), surroundings=_LIMIT), fires=False),
+]

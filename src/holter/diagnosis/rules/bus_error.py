@@ -1,0 +1,75 @@
+"""The process touched a mapped page behind which there is nothing: the file had become shorter than its mapping.
+
+It happens to `numpy.memmap` and to safetensors or arrow files that somebody writes anew while they are mapped, and on
+network file systems whose server lost the file.
+
+Never truncate or overwrite a mapped file: write a new one and rename it into its place.
+"""
+
+import signal
+
+from holter.diagnosis import crashes, facts, spaces, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import caught, evidence, exited, signalled
+from holter.model.evidence import Caught, Disk, Evidence
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "bus-error"
+FAILING_MEMORY = (4, 5)
+MISALIGNED = 1
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGBUS that a fault raised, unless failing memory did."""
+    crash = crashes.crash_of(evidence, signal.SIGBUS)
+    if crash is None:
+        return None
+    caught = crash.ending.caught
+    if caught is not None and caught.code in FAILING_MEMORY:
+        return RuledOut(cause=CAUSE, because=f"si_code {caught.code} says that the memory itself failed")
+    disk = spaces.mapped_disk(evidence, facts.map_path(caught)) if caught else None
+    if caught is not None and disk is not None and spaces.is_cut(disk, caught) is False and spaces.has_no_room(disk):
+        return RuledOut(cause=CAUSE, because=f"{disk.path} is long enough, and its disk has no room for its pages")
+    return Verdict(
+        cause=CAUSE,
+        confidence=crash.confidence * _share(caught, disk),
+        title=words.sentence(
+            f"{words.process(evidence.subject)} crashed: {_what(crash)}{crashes.where(evidence, crash)}"
+        ),
+        because=_because(evidence, crash),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _share(caught: Caught | None, disk: Disk | None) -> float:
+    """How much of the confidence is left: a page of a file that is written may also lack a block on a full disk."""
+    if caught is None:
+        return 0.9
+    is_written = caught.mapping.split(" ")[1:2] == ["rw-s"] and facts.map_path(caught).startswith("/")
+    return 0.85 if is_written and disk is None else 1.0
+
+
+def _because(evidence: Evidence, crash: crashes.Crash) -> tuple[Fact, ...]:
+    disk = spaces.shared_memory(evidence)
+    seen = [facts.of_disk(disk, evidence.subject.at_ns)] if disk and disk.free_bytes is not None else []
+    return (*crashes.because(evidence, crash), *seen)[:5]
+
+
+def _what(crash: crashes.Crash) -> str:
+    caught = crash.ending.caught
+    path = facts.map_path(caught) if caught else ""
+    if path.startswith("/"):
+        return f"a page of the mapped file {path} was not there, as when the file was made shorter"
+    if caught is not None and caught.code == MISALIGNED:
+        return f"an address was not aligned ({caught.address:#x})"
+    return "a page of mapped memory was not there (bus error)"
+
+
+_CUT = caught(7, code=2, address=0x7F00, stack_pointer=0x7FFD, mapping="7f00-7fff r--s 0 08:01 5 /data/train.bin")
+EXAMPLES = [
+    Example(evidence(signalled(7, signals=(_CUT,))), fires=True),
+    Example(evidence(signalled(7)), fires=True),
+    Example(evidence(signalled(7, signals=(caught(7, code=4, address=0x7F00, stack_pointer=0x7FFD),))), fires=False),
+    Example(evidence(signalled(7, signals=(caught(7, sender_pid=77),))), fires=False),
+    Example(evidence(exited(0, signals=(_CUT,))), fires=False),
+]

@@ -1,0 +1,196 @@
+"""The kernel killed the process because its cgroup, the memory limit of a container or job, was used up.
+
+Every process in the cgroup counts: data-loader workers, other programs in the same container, and files in /dev/shm.
+The limit may be that of a parent: of the pod, of the scheduler's job, of the user's slice.
+
+Lower the number of data-loader workers or the batch size, stream the data instead of keeping it in arrays, or ask for
+more memory (`--mem`, `--memory`).
+"""
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.kills import (
+    Kill,
+    has_greater_neighbour,
+    has_reached_limit,
+    is_others_kill,
+    is_plausible,
+    is_scarce,
+    kill_of,
+)
+from holter.diagnosis.memory_reading import held_bytes, tight_level
+from holter.diagnosis.scheduling import of_job, says_out_of_memory
+from holter.diagnosis.specimens import BEGAN_NS, END_NS, PID, before, evidence, exited, failed, gone, signalled
+from holter.model.evidence import Evidence, Holder, Job, KernelLog, Memory, MemoryLevel, OomKill
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+
+CAUSE = "cgroup-out-of-memory"
+MEMCG = "CONSTRAINT_MEMCG"
+NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL = 0.99, 0.97, 0.8, 0.7, 0.65
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the kernel's log or the cgroup's own counter has the kill."""
+    kill = kill_of(evidence)
+    if says_out_of_memory(evidence) and (kill is None or kill.counted != 0):
+        return _by_scheduler(evidence)
+    if kill is None:
+        return None
+    if kill.report is not None:
+        return _verdict(evidence, kill, NAMED) if _is_of_a_cgroup(kill.report) else None
+    if is_others_kill(kill):
+        names = words.listed([f"{each.name} ({each.pid})" for each in kill.others[:3]])
+        return RuledOut(cause=CAUSE, because=f"the kernel log says that it was {names} who was killed for memory")
+    if kill.counted is None:
+        return _unobservable(kill)
+    if kill.counted == 0:
+        return RuledOut(cause=CAUSE, because=_unmoved(kill))
+    if is_scarce(evidence) and not has_reached_limit(evidence):
+        return None
+    return _verdict(evidence, kill, _confidence(evidence, kill))
+
+
+def _by_scheduler(evidence: Evidence) -> Verdict:
+    """The scheduler's own word: under it the sidecar dies with the job, and the cgroup and its counters are gone."""
+    end, job = evidence.subject, evidence.job
+    name = f"{job.scheduler.upper()} job {job.job}" if job else "the job"
+    limit = tight_level(evidence)
+    most = f" of {words.size(limit.limit_bytes)}" if limit and limit.limit_bytes else ""
+    found = [*(of_job(job, end.at_ns) if job else ()), facts.of_status(end), *facts.of_own(evidence)]
+    return Verdict(
+        cause=CAUSE,
+        confidence=COUNTED,
+        title=words.sentence(f"the kernel killed {words.process(end)}: {name} had used up its memory{most}"),
+        because=tuple(found[:5]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _is_of_a_cgroup(report: OomKill) -> bool:
+    return report.constraint == MEMCG or (not report.constraint and bool(report.limited_cgroup))
+
+
+def _confidence(evidence: Evidence, kill: Kill) -> float:
+    if has_greater_neighbour(evidence):
+        return DOUBTFUL
+    if kill.deaths > (kill.counted or 0):
+        return CROWDED
+    return COUNTED * kill.ending.certainty if is_plausible(evidence) else SUDDEN
+
+
+def _unobservable(kill: Kill) -> Answer:
+    if kill.host_kills == 0:
+        return RuledOut(
+            cause=CAUSE, because="the kernel has killed no process of this machine for memory since the run began"
+        )
+    return NotObservable(
+        cause=CAUSE,
+        because="the out-of-memory counter of the process's cgroup could not be read",
+        remedy="let holter see /sys/fs/cgroup in the container, and keep its sidecar running",
+    )
+
+
+def _unmoved(kill: Kill) -> str:
+    level = kill.own
+    where = f" of {level.path}" if level and level.path else " of its cgroup"
+    if level and level.kills:
+        return f"oom_kill{where} had already risen to {level.kills} well before the death"
+    return f"oom_kill{where} did not move"
+
+
+def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(evidence, kill),
+        because=_because(evidence, kill),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _title(evidence: Evidence, kill: Kill) -> str:
+    level = tight_level(evidence)
+    who = words.process(evidence.subject)
+    if level is None or not level.limit_bytes:
+        return words.sentence(f"the kernel killed {who}: the memory limit of its container or job was used up")
+    whose = (
+        "its cgroup" if level.level == 0 else f"a cgroup above it ({level.path})" if level.path else "its job or pod"
+    )
+    held = held_bytes(evidence)
+    own = f", of which the run held {words.size(held)} when it was last measured" if held else ""
+    return words.sentence(
+        f"the kernel killed {who}: {whose} had used up its {words.size(level.limit_bytes)} of memory{own}"
+    )
+
+
+def _because(evidence: Evidence, kill: Kill) -> tuple[Fact, ...]:
+    end, memory = evidence.subject, evidence.memory
+    at_ns = memory.sampled_ns or end.at_ns
+    found = [facts.of_oom_kill(kill.report)] if kill.report else []
+    found += [facts.of_kills(kill.own, end.at_ns)] if kill.own and kill.own.kills else []
+    found.append(facts.of_status(end) if end.status is not None else facts.of_absence(end))
+    level = tight_level(evidence)
+    found += [facts.of_level(level, at_ns)] if level else []
+    return tuple([*found, *facts.of_own(evidence), *facts.of_holders(memory.holders, memory.holders_ns or at_ns)][:5])
+
+
+_GIB = 2**30
+_LIMITED = MemoryLevel(level=0, path="/job_7", limit_bytes=8 * _GIB, usage_bytes=7.9 * _GIB, kills=1, kills_lately=1)
+_HOLDERS = (
+    Holder(pid=PID, name="python", rss_bytes=_GIB, is_ours=True),
+    *(Holder(pid=900 + n, name="pt_data_worker", rss_bytes=int(0.89 * _GIB), is_ours=True) for n in range(8)),
+)
+_MEMORY = Memory(
+    sampled_ns=before(0.5),
+    levels=(_LIMITED,),
+    total_bytes=64.0 * _GIB,
+    available_bytes=40.0 * _GIB,
+    own_bytes=7.8 * _GIB,
+    growth_bytes_per_s=5e6,
+    growth_s=600.0,
+    holders=_HOLDERS,
+)
+_UNMOVED = MemoryLevel(level=0, path="/job_7", limit_bytes=8 * _GIB, usage_bytes=7.84 * _GIB, kills=0)
+_REPORT = OomKill(at_ns=END_NS, pid=PID, name="python", constraint=MEMCG, limited_cgroup="/job_7", anon_bytes=8 * _GIB)
+_SIBLING = OomKill(at_ns=before(2), pid=4242, name="python", constraint=MEMCG, limited_cgroup="/job_7")
+_SLURM_LINE = (
+    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=7.batch. Some of the step tasks have been OOM Killed."
+)
+EXAMPLES = [
+    Example(evidence(gone(), job=Job(scheduler="slurm", job="7", state="OUT_OF_MEMORY")), fires=True),
+    Example(evidence(signalled(9), job=Job(scheduler="slurm", job="7", state="FAILED", said=_SLURM_LINE)), fires=True),
+    # It failed by itself; another process of the job was killed.
+    Example(
+        evidence(failed("ValueError", "bad label"), job=Job(scheduler="slurm", job="7", state="OUT_OF_MEMORY")),
+        fires=False,
+    ),
+    Example(
+        evidence(signalled(9), memory=_MEMORY, config={"num_workers": 8, "batch_size": 64}),
+        fires=True,
+    ),
+    Example(evidence(signalled(9), memory=_MEMORY, kernel_log=KernelLog(kills=(_REPORT,))), fires=True),
+    # The limit that was reached is the parent's: on cgroup v1 the kill is counted where the victim was.
+    Example(
+        evidence(
+            signalled(9),
+            facts={"schedulers": {"slurm": {}}},
+            memory=Memory(
+                own_bytes=3.9 * _GIB,
+                levels=(
+                    MemoryLevel(level=0, kills=1, usage_bytes=3.9 * _GIB),
+                    MemoryLevel(
+                        level=1, path="/job_7", limit_bytes=4 * _GIB, peak_bytes=4 * _GIB, kills=0, limit_hits=98
+                    ),
+                ),
+            ),
+        ),
+        fires=True,
+    ),
+    Example(evidence(signalled(9), memory=Memory(levels=(_UNMOVED,), host_kills=1)), fires=False),
+    # A scheduler that kills at the time limit also sends SIGKILL; without counters nobody can tell.
+    Example(evidence(signalled(9)), fires=False),
+    # A neighbour in the same cgroup was the victim; ours was killed by hand two seconds later.
+    Example(evidence(signalled(9), memory=_MEMORY, kernel_log=KernelLog(kills=(_SIBLING,))), fires=False),
+    Example(evidence(exited(1), memory=_MEMORY), fires=False),
+    Example(evidence(signalled(11, began_ns=BEGAN_NS), memory=_MEMORY), fires=False),
+]

@@ -1,0 +1,102 @@
+"""A rank waited for another one in a collective operation, such as an all-reduce, until it gave up.
+
+The rank that reports the timeout is the victim: the one to look at is the one that did not come, because it is stuck,
+slow, still in another phase, or gone. `torchrun` names the first that reports, which is the wrong one.
+
+Look at the rank that is named as behind. Make sure that all ranks do the same number of steps and collectives, and
+raise `timeout=` of `init_process_group` where one rank may take long on purpose.
+"""
+
+import re
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.processes import (
+    at_step,
+    call,
+    ended_well,
+    find_laggard,
+    order_of_death,
+    tell_laggard,
+    waited_in_vain,
+)
+from holter.diagnosis.specimens import before, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import is_own_raise, line_near_end
+from holter.model.evidence import End, Evidence, Said
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "collective-timeout"
+_WATCHDOG = re.compile(r"Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL")
+_ABORTED = (6,)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on the words of a collective that timed out: in the exception, or from NCCL's watchdog before an abort."""
+    end = evidence.subject
+    if ended_well(end):
+        return None
+    is_raised = end.raised is not None and waited_in_vain(end) and not is_own_raise(end.raised)
+    line = line_near_end(evidence, _WATCHDOG, near_s=120) if end.signal in _ABORTED else None
+    if not is_raised and line is None:
+        return None
+    laggard = find_laggard(evidence)
+    found = (
+        [facts.of_exception(end.raised, is_type_decisive=laggard is not None or "Dist" in end.raised.type)]
+        if end.raised
+        else []
+    )
+    found += [facts.of_console(line)] if line else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=_confidence(end, laggard, line),
+        title=_title(end, laggard),
+        because=testimony.few([*tell_laggard(evidence), *found, facts.of_status(end)]),
+        advice=advise(CAUSE, evidence),
+        is_consequence=_is_consequence(evidence),
+    )
+
+
+def _confidence(end: End, laggard: End | None, line: Said | None) -> float:
+    if end.raised is not None:
+        return 0.95 if laggard is not None or "Dist" in end.raised.type else 0.88
+    return 0.92 if line is not None and laggard is not None else 0.85
+
+
+def _title(end: End, laggard: End | None) -> str:
+    if laggard is None:
+        return words.sentence(f"{call(end)} waited in vain for the other ranks in a collective operation")
+    if laggard.pid == end.pid:
+        return words.sentence(f"{call(end)} fell behind{at_step(end)}, and the other ranks waited for it in vain")
+    behind = at_step(laggard).removeprefix(", ")
+    where = f", which stood {behind}" if behind else ", which did not come"
+    comma = "," if at_step(end) else ""
+    return words.sentence(f"{call(end)}{at_step(end)}{comma} waited in vain for {call(laggard)}{where}")
+
+
+def _is_consequence(evidence: Evidence) -> bool:
+    """Another rank had died by itself before: nobody could come."""
+    order = order_of_death(evidence.ranks)
+    return order is not None and order.first.pid != evidence.subject.pid and not waited_in_vain(order.first)
+
+
+_TEXT = "[gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 5000ms for recv operation to complete"
+_WAITS = failed("RuntimeError", _TEXT, pid=900, rank=0, role="rank", last_step=42)
+_SLEEPS = signalled(15, pid=901, rank=1, role="rank", last_step=41)
+_KILLED = signalled(9, pid=901, rank=1, role="rank", last_step=41, at_ns=before(5))
+EXAMPLES = [
+    Example(evidence(_WAITS, ranks=(_WAITS, _SLEEPS)), fires=True),
+    Example(evidence(failed("torch.distributed.DistBackendError", f"[Rank 0] {_TEXT}")), fires=True),
+    Example(
+        evidence(
+            signalled(6), said=(said("[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=808)"),)
+        ),
+        fires=True,
+    ),
+    # It fires, as a consequence: rank 1 was killed, so nobody came.
+    Example(evidence(_WAITS, ranks=(_KILLED, _WAITS)), fires=True),
+    Example(evidence(failed("TimeoutError", "timed out")), fires=False),
+    Example(evidence(exited(0), said=(said("Watchdog caught collective operation timeout"),)), fires=False),
+    Example(
+        evidence(signalled(6), said=(said("Watchdog caught collective operation timeout", before_s=3600),)), fires=False
+    ),
+]

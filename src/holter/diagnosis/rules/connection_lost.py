@@ -1,0 +1,60 @@
+"""Nothing is heard of the run any more, and nobody here can look at its machine: the connection to it was lost.
+
+The program may well live on and record where it is; its state heals when data arrives again. A machine that went down
+looks the same from here.
+
+Look at the run's machine; there `holter ls` knows more, and `holter sync` sends what is missing.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import evidence, exited, gone
+from holter.model.evidence import Evidence, HostEnd
+from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+
+CAUSE = "connection-lost"
+OF_THE_LIVING = True
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the heartbeats stopped without an end, on a machine that can't be seen."""
+    end = evidence.subject
+    if end.status is not None or end.raised is not None or end.finished is not None:
+        return None
+    if evidence.is_connected is False and end.is_alive:
+        return _verdict(evidence, 0.9, "The run lives, but nothing of it arrives any more")
+    if not evidence.is_late:
+        return None
+    if evidence.is_connected:
+        return RuledOut(cause=CAUSE, because="data of the run's machine still arrives")
+    host = evidence.host
+    if host is not None and host.boot_id_now is not None:
+        return RuledOut(cause=CAUSE, because="the run's machine can be looked at from here")
+    return _verdict(evidence, 0.6, "Nothing was heard of the run any more, and its machine can't be seen from here")
+
+
+def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:
+    end = evidence.subject
+    name = f" of {end.host}" if end.host else ""
+    late_s = (evidence.ended_ns - end.at_ns) / 1e9
+    more = f", {words.seconds(late_s)} before this was written" if late_s > 1 else ""
+    found = [facts.fact("heartbeats", end.at_ns, f"the last heartbeat{name} came then{more}")]
+    if evidence.is_connected is False:
+        found.append(facts.fact("server", evidence.ended_ns, "no data arrives from there"))
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=title,
+        because=testimony.few([*found, *testimony.of_steps(end)]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_HERE = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="1f2e3d4c-a")
+EXAMPLES = [
+    Example(evidence(gone(host="node7", is_alive=None, last_step=41), is_late=True), fires=True),
+    Example(evidence(gone(is_alive=True), is_connected=False, state="running"), fires=True),
+    Example(evidence(gone(), is_late=True, host=_HERE), fires=False),
+    Example(evidence(exited(1), is_late=True), fires=False),
+    Example(evidence(gone()), fires=False),
+]

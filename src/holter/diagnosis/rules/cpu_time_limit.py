@@ -1,0 +1,92 @@
+"""The process had used up the CPU time that it is allowed, and the kernel ended it.
+
+The limit counts the seconds of all its threads together, so that a minute on 16 cores is 16 minutes. Login nodes set
+such limits.
+
+Lift the limit (`ulimit -t unlimited`), or run the training as a job instead of on a login node.
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.specimens import caught, evidence, exited, signalled
+from holter.model.evidence import Evidence, Surroundings
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "cpu-time-limit"
+WARNED_WITHIN_S = 5.0
+SAMPLED_WITHIN_S = 1.5
+SEEN, BY_STATUS, LIMITED, BY_USE = 0.97, 0.7, 0.93, 0.9
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGXCPU that nobody sent, and on SIGKILL at the hard limit."""
+    ending = ending_of(evidence)
+    if ending is None:
+        return None
+    if ending.signal == signal.SIGXCPU and not ending.is_sent:
+        confidence = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
+        return _verdict(evidence, ending, confidence * ending.certainty)
+    if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
+        return _verdict(evidence, ending, BY_USE * ending.certainty)
+    return None
+
+
+def _limit(evidence: Evidence) -> int | None:
+    return evidence.surroundings.cpu_limit_s if evidence.surroundings else None
+
+
+def _has_used_all(evidence: Evidence) -> bool:
+    limit, used = _limit(evidence), _used(evidence)
+    return limit is not None and used is not None and limit - SAMPLED_WITHIN_S <= used <= limit + 5
+
+
+def _used(evidence: Evidence) -> float | None:
+    """CPU time until the end, or until the last sample before it."""
+    end = evidence.subject
+    return end.cpu_s if end.cpu_s is not None else evidence.surroundings.cpu_used_s if evidence.surroundings else None
+
+
+def _was_warned(evidence: Evidence) -> bool:
+    """The kernel sends SIGXCPU each second from the soft limit on, and SIGKILL at the hard one."""
+    end = evidence.subject
+    warning = end.caught(signal.SIGXCPU)
+    return warning is not None and not warning.is_sent and (end.at_ns - warning.at_ns) / 1e9 < WARNED_WITHIN_S
+
+
+def _verdict(evidence: Evidence, ending: Ending, confidence: float, /) -> Verdict:
+    end, limit = evidence.subject, _limit(evidence)
+    of = f" of {limit:,} s" if limit is not None else ""
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(f"{words.process(end)} had used up its limit{of} of CPU time"),
+        because=(*_facts(evidence, ending), facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _facts(evidence: Evidence, ending: Ending) -> list[Fact]:
+    end, limit = evidence.subject, _limit(evidence)
+    seen = ending.caught or end.caught(signal.SIGXCPU)
+    found = [facts.of_signal(seen)] if seen else []
+    used = _used(evidence)
+    if used is not None:
+        found.append(facts.fact(facts.SAMPLES, end.at_ns, f"it had used {words.seconds(used)} of CPU time"))
+    if limit is not None:
+        found.append(facts.fact(facts.LIMITS, end.at_ns, f"its limit of CPU time is {limit:,} s (RLIMIT_CPU)"))
+    return found
+
+
+_LIMITED = Surroundings(cpu_limit_s=3600)
+EXAMPLES = [
+    Example(evidence(signalled(24, signals=(caught(24, code=128),)), surroundings=_LIMITED), fires=True),
+    Example(evidence(signalled(24)), fires=True),
+    Example(evidence(signalled(9, cpu_s=3600.4), surroundings=_LIMITED), fires=True),
+    Example(evidence(signalled(9, signals=(caught(24, code=128, before_s=1),))), fires=True),
+    Example(evidence(signalled(9, cpu_s=20.0), surroundings=_LIMITED), fires=False),
+    Example(evidence(signalled(24, signals=(caught(24, sender_pid=77),))), fires=False),
+    Example(evidence(exited(0, signals=(caught(24, code=128),)), surroundings=_LIMITED), fires=False),
+]

@@ -1,0 +1,154 @@
+"""A file system that the program writes to is full: no bytes, no inodes, or the quota is used up.
+
+Libraries hide it: on a full disk `torch.save` complains of an `unexpected pos`, and `numpy.save` of bytes that were
+requested and not written; neither mentions space.
+
+Free space or inodes (old checkpoints, caches), keep fewer checkpoints, or write to another file system.
+"""
+
+import errno
+import re
+
+from holter.diagnosis import errnos, facts, spaces, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import ending_of
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.model.evidence import Disk, Evidence, Said, Surroundings
+from holter.model.records import Cause, Raised
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "disk-full"
+FULL = (errno.ENOSPC, errno.EDQUOT)
+SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = 0.98, 0.95, 0.94, 0.65, 0.85, 0.75
+_SAYS_FULL = re.compile(
+    r"[Nn]o space left on device|[Dd]isk quota exceeded|database or disk is full|disk is full|Not enough free space"
+)
+_WANTED = re.compile(r"(?:write|allocate) (\d+) bytes")
+_HIDES_FULL = re.compile(
+    r"unexpected pos \d+ vs \d+|PytorchStreamWriter failed|\d+ requested and \d+ written|iostream error"
+    r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear|short write"
+)
+_NOT_A_DISK = re.compile(r"inotify|shared memory|/dev/shm|torch_shm|ENOSPC.*watch")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on the error number, or on a failed write while a file system was full."""
+    raised = evidence.subject.raised
+    if raised is None:
+        return _by_signal(evidence) or _by_output(evidence)
+    text = foreign_text(raised)
+    if _NOT_A_DISK.search(text) or spaces.path_of(raised).startswith("/dev/shm"):
+        return None
+    found = errnos.find_errno(raised, *FULL)
+    wanted = _WANTED.search(text)
+    disk = spaces.full_disk(evidence, spaces.path_of(raised), wanted_bytes=int(wanted[1]) if wanted else 0)
+    if found is not None or _SAYS_FULL.search(text):
+        is_sure = found is not None and found.is_sure
+        confidence = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
+        return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=is_sure)])
+    if errnos.find_errno(raised, errno.EFBIG):
+        return RuledOut(cause=CAUSE, because="the limit of a file's size was reached (EFBIG), and not the disk's end")
+    if not _HIDES_FULL.search(text):
+        return None
+    if disk is None and evidence.surroundings is not None and evidence.surroundings.disks:
+        return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
+    confidence = HIDDEN if disk else HIDDEN_UNSEEN
+    return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=False)])
+
+
+def _by_signal(evidence: Evidence) -> Verdict | None:
+    """A write into a mapped file for which the disk has no block."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal != 7 or ending.caught is None or ending.caught.is_sent:
+        return None
+    path = facts.map_path(ending.caught)
+    disk = spaces.mapped_disk(evidence, path)
+    if disk is None or not spaces.has_no_room(disk) or spaces.is_shared(disk) or spaces.is_cut(disk, ending.caught):
+        return None
+    return _verdict(evidence, disk, HIDDEN * ending.certainty, [facts.of_signal(ending.caught)])
+
+
+def _by_output(evidence: Evidence) -> Verdict | None:
+    """A command, or a process of which only the console is known, that failed after saying so."""
+    if not evidence.subject.code:
+        return None
+    line = line_near_end(evidence, _SAYS_FULL)
+    if line is None or not line.is_error or _NOT_A_DISK.search(line.text):
+        return None
+    disk = spaces.full_disk(evidence)
+    return _verdict(evidence, disk, 0.9 if disk else PRINTED, [facts.of_console(line)])
+
+
+def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: list[Fact], /) -> Verdict:
+    end = evidence.subject
+    seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(evidence, disk),
+        because=(*found, *seen, facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _title(evidence: Evidence, disk: Disk | None) -> str:
+    raised = evidence.subject.raised
+    path = (spaces.path_of(raised) if raised else "") or (disk.path if disk else "")
+    where = f" of {path}" if path else ""
+    if raised and errnos.find_errno(raised, errno.EDQUOT):
+        return words.sentence(f"the disk quota{where} was used up")
+    if disk and spaces.is_out_of_inodes(disk) and not spaces.is_full(disk):
+        return words.sentence(f"the file system{where} had no inodes left for another file, though it had space")
+    left = f" ({words.size(disk.free_bytes)} left)" if disk and disk.free_bytes is not None else ""
+    return words.sentence(f"the file system{where} was full{left}, and a write failed")
+
+
+def _room(evidence: Evidence) -> str:
+    known = [each for each in spaces.disks(evidence) if each.free_bytes is not None and not spaces.is_shared(each)]
+    least = min(known, key=lambda each: each.free_bytes or 0, default=None)
+    return f"{words.size(least.free_bytes or 0)} were free at {least.path}" if least else "no file system was full"
+
+
+_FULL = Surroundings(disks=(Disk(path="/scratch/run", what="working directory", free_bytes=0, total_bytes=10**11),))
+_ROOMY = Surroundings(
+    disks=(Disk(path="/scratch/run", what="working directory", free_bytes=10**10, total_bytes=10**11),)
+)
+_INODES = Surroundings(
+    disks=(Disk(path="/scratch", free_bytes=10**10, total_bytes=10**11, free_inodes=0, total_inodes=1000),)
+)
+_MAPPED = Surroundings(
+    disks=(Disk(path="/data/a.npy", what="mapped file", free_bytes=0, total_bytes=2**22, file_bytes=2**24),)
+)
+_IN_MAP = caught(
+    7, code=2, address=0x400000, stack_pointer=0x7FFD, mapping="100000-2000000 rw-s 00000000 00:28 2 /data/a.npy"
+)
+_TORCH = "[enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534"
+_CHAIN = Raised(
+    at_ns=before(0.2),
+    type="CheckpointError",
+    message="could not save",
+    traceback="",
+    causes=(Cause(type="OSError", message="[Errno 28] No space left on device"),),
+)
+EXAMPLES = [
+    Example(evidence(failed("OSError", "[Errno 28] No space left on device: '/scratch/a.pt'")), fires=True),
+    Example(evidence(failed("OSError", "[Errno 28] No space left on device"), surroundings=_INODES), fires=True),
+    Example(evidence(failed("RuntimeError", _TORCH), surroundings=_FULL), fires=True),
+    Example(evidence(failed("OSError", "1000000 requested and 4096 written"), surroundings=_FULL), fires=True),
+    Example(evidence(failed("OSError", "Not enough free space to write 33554432 bytes after offset 128")), fires=True),
+    Example(evidence(exited(1, raised=_CHAIN)), fires=True),
+    Example(evidence(signalled(7, signals=(_IN_MAP,)), surroundings=_MAPPED), fires=True),
+    Example(
+        evidence(exited(1, role="command"), said=(said("cp: error writing 'b': No space left on device"),)), fires=True
+    ),
+    Example(evidence(failed("RuntimeError", _TORCH), surroundings=_ROOMY), fires=False),
+    Example(evidence(failed("OSError", "[Errno 27] File too large"), surroundings=_FULL), fires=False),
+    Example(evidence(failed("OSError", "[Errno 28] inotify watch limit reached")), fires=False),
+    Example(
+        evidence(failed("RuntimeError", "No space left", statement='raise RuntimeError("No space left on device")')),
+        fires=False,
+    ),
+    Example(evidence(exited(0), said=(Said(at_ns=before(1), text="No space left on device"),)), fires=False),
+    Example(evidence(signalled(9), surroundings=_FULL), fires=False),
+]

@@ -1,0 +1,152 @@
+"""The training diverged: a metric became NaN or infinite, and then the program gave up.
+
+A logged NaN alone ends nothing, and some programs log NaN for «no value»: only one that was still there at the end,
+before an exception or an exit that has to do with it, is a cause.
+
+Lower the learning rate or warm it up, clip gradients, and look at the batch of the first bad step; with half precision
+use a gradient scaler or bfloat16. `torch.autograd.set_detect_anomaly(True)` names the operation that made the first
+NaN.
+"""
+
+import re
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.processes import ended_well
+from holter.diagnosis.specimens import before, evidence, exited, failed
+from holter.diagnosis.texts import source_line, type_names, whole_text
+from holter.model.evidence import Evidence, NonFinite
+from holter.model.records import Finished, Raised
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "diverged"
+_NOT_FINITE = re.compile(
+    r"\bnan\b|\bNaN|\binf\b|infinit|non-?finite|not (?:all )?finite|isnan|isinf|isfinite|diverg|explod"
+    r"|returned nan values|underflow|SVD did not converge",
+    re.IGNORECASE,
+)
+_OF_LOSS = re.compile(r"\bloss\b|\bgrad", re.IGNORECASE)
+_GIVES_UP = {"AssertionError", "ValueError", "RuntimeError", "FloatingPointError", "OverflowError", "ArithmeticError"}
+_BY_NATURE = {"FloatingPointError"}
+_LOSSES = re.compile(r"loss|grad|nll|perplexity|elbo|error|mse|mae", re.IGNORECASE)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where numbers that are none came before the end, and the end has to do with them."""
+    end = evidence.subject
+    if ended_well(end) or end.signal is not None or (end.raised is None and not end.code):
+        return None
+    bad = _last_bad(evidence)
+    confidence = _confidence(evidence, bad)
+    if confidence is None:
+        return None
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(end.raised, bad),
+        because=testimony.few(_because(evidence, bad)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _last_bad(evidence: Evidence) -> NonFinite | None:
+    """The first metric to go bad of those that were bad to the end; losses before others."""
+    bad = [each for each in evidence.non_finite if each.is_last]
+    return min(bad, key=lambda each: (_LOSSES.search(each.key) is None, each.at_ns), default=None)
+
+
+def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
+    end = evidence.subject
+    if end.raised is None:
+        return _confidence_of_exit(evidence, bad)
+    mentions = _mentions(end.raised)
+    if bad is not None and mentions:
+        return 0.95
+    if mentions and type_names(end.raised) & (_BY_NATURE | {"LinAlgError"}):
+        return 0.85
+    if "returned nan values" in end.raised.message:
+        return 0.88
+    if bad is None or not type_names(end.raised) & _GIVES_UP:
+        return 0.7 if mentions and type_names(end.raised) & {"AssertionError", "ValueError"} else None
+    is_about_loss = _OF_LOSS.search(f"{source_line(end.raised)} {end.raised.message}") is not None
+    if is_about_loss and _was_finite(bad):
+        return 0.85
+    return 0.6 if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
+
+
+def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:
+    finished = evidence.subject.finished
+    said = finished.exit_text if finished else ""
+    if _NOT_FINITE.search(said):
+        return 0.92 if bad is not None else 0.8
+    is_loss = bad is not None and _LOSSES.search(bad.key) is not None and _was_finite(bad)
+    return 0.6 if is_loss else None
+
+
+def _mentions(error: Raised) -> bool:
+    if type_names(error) & _BY_NATURE:
+        return True
+    return _NOT_FINITE.search(f"{whole_text(error)}\n{source_line(error)}") is not None
+
+
+def _was_finite(bad: NonFinite) -> bool:
+    """It had been a number once: NaN from the first row on is rather a way to say «no value»."""
+    return bad.last_finite is not None
+
+
+def _title(error: Raised | None, bad: NonFinite | None) -> str:
+    after = f"the program gave up with {error.type.rpartition('.')[2]}" if error else "the program left"
+    if bad is None:
+        return f"The numbers of the training were no longer finite, and {after}"
+    last = f" ({bad.last_finite:.4g} at step {bad.last_finite_step:,})" if _has_last(bad) else ""
+    return f"The training diverged: {bad.key}{last} became {bad.value} at step {bad.step:,}, and {after}"
+
+
+def _has_last(bad: NonFinite) -> bool:
+    return bad.last_finite is not None and bad.last_finite_step is not None
+
+
+def _because(evidence: Evidence, bad: NonFinite | None) -> list[Fact]:
+    end = evidence.subject
+    found = []
+    if bad is not None:
+        text = f"{bad.key} was {bad.value} from step {bad.step:,} to the end"
+        found.append(facts.fact(testimony.JOURNAL, bad.at_ns, text))
+    if bad is not None and _has_last(bad):
+        text = f"the last finite value of {bad.key} was {bad.last_finite:.6g}, at step {bad.last_finite_step:,}"
+        found.append(facts.fact(testimony.JOURNAL, bad.at_ns, text))
+    if end.raised is not None:
+        found.append(facts.of_exception(end.raised, is_type_decisive=bad is not None or _is_by_nature(end.raised)))
+        line = source_line(end.raised)
+        found += (
+            [facts.fact(facts.EXCEPTION, end.raised.at_ns, f"raised by `{words.quote(line, 120)}`")] if line else []
+        )
+    if end.finished is not None and end.finished.exit_text:
+        found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, f"it left saying: {end.finished.exit_text}"))
+    return [*found, facts.of_status(end)]
+
+
+def _is_by_nature(error: Raised) -> bool:
+    return bool(type_names(error) & _BY_NATURE)
+
+
+_NAN = NonFinite(key="train/loss", value="NaN", step=120, at_ns=before(3), last_finite=8.1e4, last_finite_step=119)
+_NO_VALUE = NonFinite(key="val/loss", value="NaN", step=0, at_ns=before(3000))
+_HEALED = NonFinite(key="train/loss", value="NaN", step=12, at_ns=before(3000), is_last=False)
+_SAID_NAN = Finished(at_ns=before(0), how="context", exit_code=1, exit_text="loss is nan")
+EXAMPLES = [
+    Example(
+        evidence(failed("AssertionError", "", statement="assert torch.isfinite(loss)"), non_finite=(_NAN,)), fires=True
+    ),
+    Example(evidence(failed("FloatingPointError", "overflow encountered in exp")), fires=True),
+    Example(
+        evidence(failed("RuntimeError", "Function 'SqrtBackward0' returned nan values in its 0th output.")), fires=True
+    ),
+    Example(evidence(exited(1, finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
+    # NaN was logged, but the end has nothing to do with it.
+    Example(evidence(failed("FileNotFoundError", "[Errno 2] 'val.csv'"), non_finite=(_NAN,)), fires=False),
+    Example(evidence(failed("KeyError", "'loss'"), non_finite=(_NAN,)), fires=False),
+    Example(evidence(failed("AssertionError", "wrong shape"), non_finite=(_NO_VALUE,)), fires=False),
+    Example(evidence(failed("ValueError", "bad label"), non_finite=(_HEALED,)), fires=False),
+    Example(evidence(exited(0), non_finite=(_NAN,)), fires=False),
+]

@@ -1,0 +1,130 @@
+"""The GPU itself failed: it fell off the bus, its memory had an error that could not be corrected, or its link broke.
+
+NVIDIA's driver reports such events as an Xid with a number; 48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 140 and 154
+speak of the hardware, its firmware or its driver, while 13, 31 and 43 speak of the program.
+
+Take the GPU out of use, reset it or reboot the machine, and let it be tested; continue elsewhere from the last
+checkpoint.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.gpu_errors import HARDWARE_FAULT, HARDWARE_XIDS, OF_GPU, is_about_gpu, xids_near_end
+from holter.diagnosis.processes import ended_well
+from holter.diagnosis.specimens import PID, before, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import in_exception
+from holter.model.evidence import Evidence, GpuEvents, KernelLine, KernelLog, Unseen
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+
+CAUSE = "gpu-fault"
+_RECORDED_ONLY = (63, 92)
+"""The card went on after these: a row is replaced at the next reset."""
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on an Xid of the hardware or a lost GPU near the end of a program that the GPU can have ended."""
+    end = evidence.subject
+    if ended_well(end) or not is_about_gpu(end):
+        return None
+    xids = list(xids_near_end(evidence, HARDWARE_XIDS))
+    lost = evidence.gpu.lost if evidence.gpu else ()
+    match = in_exception(evidence, HARDWARE_FAULT)
+    if not xids and not lost and match is None:
+        return _absent(evidence)
+    confidence = _confidence(evidence, xids)
+    if confidence is None:
+        return None
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(xids, lost),
+        because=testimony.few(_because(evidence, xids, lost)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _confidence(evidence: Evidence, xids: list[KernelLine]) -> float | None:
+    end, gpu = evidence.subject, evidence.gpu
+    speaks = end.raised is not None and OF_GPU.search(f"{end.raised.type}: {end.raised.message}") is not None
+    is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
+    if gpu is not None and gpu.lost and _is_hot(gpu):
+        return 0.75  # then the heat is why
+    if not xids and not (gpu and gpu.lost):
+        return 0.8  # by the words of the exception alone
+    if is_grave and speaks:
+        return 0.97
+    is_own = any(xid.pid == end.pid for xid in xids)
+    if is_grave and (is_own or end.signal in (6, 7, 11)):
+        return 0.9 if is_own else 0.7
+    return 0.7 if speaks else None
+
+
+def _is_hot(gpu: GpuEvents) -> bool:
+    return gpu.hottest_c is not None and gpu.slowdown_c is not None and gpu.hottest_c >= gpu.slowdown_c
+
+
+def _title(xids: list[KernelLine], lost: tuple[int, ...]) -> str:
+    if xids:
+        return f"The GPU itself failed: {HARDWARE_XIDS[xids[0].number]} (Xid {xids[0].number})"
+    if lost:
+        return f"GPU {words.listed([str(number) for number in lost])} is lost: it does not answer any more"
+    return "The GPU itself failed, by the words of the driver"
+
+
+def _because(evidence: Evidence, xids: list[KernelLine], lost: tuple[int, ...]) -> list[Fact]:
+    end, gpu = evidence.subject, evidence.gpu
+    found = [
+        facts.fact(facts.GPU, xid.at_ns, f"Xid {xid.number}: {xid.text or HARDWARE_XIDS[xid.number]}")
+        for xid in xids[:2]
+    ]
+    if lost:
+        found.append(
+            facts.fact(facts.GPU, end.at_ns, f"GPU {words.listed([str(n) for n in lost])} no longer answers NVML")
+        )
+    if gpu is not None and gpu.uncorrected_errors:
+        text = f"{words.count(gpu.uncorrected_errors, 'uncorrected memory error')} since the run began"
+        found.append(facts.fact(facts.GPU, end.at_ns, text))
+    if end.raised is not None:
+        found.append(facts.of_exception(end.raised, is_type_decisive=bool(xids or lost)))
+    return [*found, facts.of_status(end), *testimony.of_steps(end)]
+
+
+def _absent(evidence: Evidence) -> Answer:
+    """Only said where a GPU's failure is what one would suspect."""
+    error = evidence.subject.raised
+    if error is None or "CUDA" not in error.message:
+        return None
+    if evidence.gpu is not None:
+        seen = words.listed([str(xid.number) for xid in evidence.gpu.xids]) if evidence.gpu.xids else "none"
+        return RuledOut(
+            cause=CAUSE, because=f"no Xid of the hardware came near the end (Xids seen: {seen}), and all GPUs answer"
+        )
+    unseen = evidence.unseen.get("gpu-events", Unseen(because="nobody listened to the GPU's driver"))
+    remedy = unseen.remedy or "let the run's sidecar live: it listens to NVML; or look for `Xid` in `dmesg`"
+    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+
+
+def _xid(number: int, *, before_s: float = 1.0, pid: int = 0) -> KernelLine:
+    return KernelLine(
+        at_ns=before(before_s), kind="xid", number=number, pid=pid, text=f"Xid (PCI:0000:00:06): {number}"
+    )
+
+
+_UNKNOWN = failed("RuntimeError", "CUDA error: unknown error")
+EXAMPLES = [
+    Example(evidence(_UNKNOWN, gpu=GpuEvents(xids=(_xid(79),), lost=(0,))), fires=True),
+    Example(evidence(_UNKNOWN, kernel_log=KernelLog(lines=(_xid(48, pid=PID),))), fires=True),
+    Example(evidence(failed("RuntimeError", "CUDA error: uncorrectable ECC error encountered")), fires=True),
+    # The program's own mistake.
+    Example(
+        evidence(failed("torch.AcceleratorError", "CUDA error: device-side assert"), gpu=GpuEvents(xids=(_xid(43),))),
+        fires=False,
+    ),
+    # A row was remapped hours ago; this exception is about something else.
+    Example(evidence(failed("KeyError", "'lr'"), gpu=GpuEvents(xids=(_xid(63, before_s=9000),))), fires=False),
+    Example(evidence(_UNKNOWN), fires=False),
+    # Another job's card, and a kill by hand.
+    Example(evidence(signalled(9), gpu=GpuEvents(xids=(_xid(94, pid=77),))), fires=False),
+    Example(evidence(exited(0), gpu=GpuEvents(lost=(3,))), fires=False),
+    Example(evidence(signalled(9), said=(said("NVRM: Xid (PCI:0000:00:06): 79"),)), fires=False),
+]

@@ -1,0 +1,151 @@
+"""The GPU had no memory left for what the program asked of it.
+
+The program itself, a second process on the same GPU, memory that is reserved in pieces too small to use, or a framework
+that takes the whole GPU at its start: the message and the list of the GPU's processes tell which.
+
+Lower the batch size, use mixed precision, accumulate gradients; end what else runs on the GPU; in TensorFlow call
+`set_memory_growth`, in JAX set `XLA_PYTHON_CLIENT_PREALLOCATE=false`.
+"""
+
+import re
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
+from holter.model.evidence import Evidence, Holder, Surroundings
+from holter.model.records import Raised
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "gpu-out-of-memory"
+BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = 0.97, 0.87, 0.7, 0.75
+_TYPES = re.compile(
+    r"(?:^|\n)(?:torch\.(?:cuda\.|_C\.|mps\.)?|cupy\.\S*|numba\.\S*)?(?:OutOfMemoryError|CudaOutOfMemory\w*): "
+)
+_SAYS = re.compile(
+    r"(?:CUDA|HIP|MPS|XPU|GPU)\S* (?:backend )?out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY"
+    r"|cudaErrorMemoryAllocation|RESOURCE_EXHAUSTED: .*(?:GPU|CUDA|device|HBM|allocat)"
+    r"|OOM when allocating tensor.*(?:device:GPU|gpu)|failed to allocate .* from device",
+    re.DOTALL,
+)
+_XLA = re.compile(r"(?:Jax|Xla)RuntimeError|ResourceExhaustedError|AcceleratorError|InternalError")
+_LIBRARY = re.compile(r"CU(?:BLAS|DNN|SOLVER|FFT)_STATUS_ALLOC_FAILED")
+_ON_CPU = re.compile(r"device:CPU|DefaultCPUAllocator|on device cpu|\bCpuDevice")
+_ASKED = re.compile(r"[Tt]r(?:ied|ying) to allocate ([\d.]+ ?[KMGT]i?B)|allocate (\d+) bytes")
+_OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on the exception's type, less surely on its words."""
+    raised = evidence.subject.raised
+    if raised is None:
+        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line else None
+    confidence = _confidence(raised)
+    if confidence is None:
+        return None
+    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence == BY_TYPE)])
+
+
+def _confidence(raised: Raised) -> float | None:
+    """None where it is about something else, such as the host's memory."""
+    text = foreign_text(raised)
+    if not text or _ON_CPU.search(text):
+        return None
+    if _TYPES.search(text) or (_XLA.search(text) and _SAYS.search(text)):
+        return BY_TYPE
+    if _SAYS.search(text) and not is_own_raise(raised):
+        return BY_WORDS
+    return BY_LIBRARY if _LIBRARY.search(text) else None
+
+
+def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+    others = _others(evidence)
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(evidence, others),
+        because=(*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject))[:5],
+        advice=advise(CAUSE, evidence),
+        contributing=("gpu-shared",) if others else (),
+    )
+
+
+def _title(evidence: Evidence, others: list[str]) -> str:
+    raised = evidence.subject.raised
+    asked = _ASKED.search(raised.message) if raised else None
+    size = next(filter(None, asked.groups()), "") if asked else ""
+    size = words.size(int(size)) if size.isdigit() else size
+    what = f" when {words.process(evidence.subject)} asked for {size} more" if size else ""
+    shared = f"; {words.listed(others[:2])} of it" if others else ""
+    return words.sentence(f"the GPU was out of memory{what}{shared}")
+
+
+def _others(evidence: Evidence) -> list[str]:
+    """`process 400 holds 110.60 GiB`, for each that is not of the run."""
+    holders = (evidence.surroundings.gpu_holders if evidence.surroundings else None) or ()
+    known = [f"{each.name} ({each.pid}) held {words.size(each.rss_bytes)}" for each in holders if not each.is_ours]
+    raised = evidence.subject.raised
+    own = {end.pid for end in (*evidence.ranks, *evidence.children, evidence.subject)}
+    said = _OTHER.findall(raised.message) if raised else []
+    return known or [f"process {pid} held {size}" for pid, size in said if int(pid) not in own]
+
+
+def _holder_facts(evidence: Evidence) -> list[Fact]:
+    holders = (evidence.surroundings.gpu_holders if evidence.surroundings else None) or ()
+    if not holders:
+        return []
+    names = [f"{each.name} ({each.pid}) {words.size(each.rss_bytes)}" for each in holders[:3]]
+    at_ns = evidence.subject.raised.at_ns if evidence.subject.raised else evidence.subject.at_ns
+    return [facts.fact(facts.GPU, at_ns, "the GPU's memory was held by " + ", ".join(names))]
+
+
+def _shared_facts(evidence: Evidence) -> list[Fact]:
+    raised = evidence.subject.raised
+    if raised is None or "reserved by PyTorch but unallocated" not in raised.message:
+        return []
+    size = re.search(r"and ([\d.]+ [KMGT]iB) is reserved by PyTorch but unallocated", raised.message)
+    if size is None:
+        return []
+    return [facts.fact(facts.EXCEPTION, raised.at_ns, f"{size[1]} were reserved by PyTorch and not in use")]
+
+
+_TORCH = (
+    "CUDA out of memory. Tried to allocate 64.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 28.60 GiB is"
+    " free. Process 400 has 110.60 GiB memory in use. Of the allocated memory 20.00 GiB is allocated by PyTorch, and"
+    " 8.20 GiB is reserved by PyTorch but unallocated."
+)
+_JAX = (
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 68719476736 bytes with allocator GPU_0_bfc on device 0"
+)
+_TF = "OOM when allocating tensor with shape[64,4096,4096] on /job:localhost/replica:0/task:0/device:GPU:0"
+_CPU = "OOM when allocating tensor with shape[64,4096,4096] on /job:localhost/replica:0/task:0/device:CPU:0"
+_HOLDERS = (Holder(pid=400, name="python serve.py", rss_bytes=118_000_000_000, gpu=True),)
+EXAMPLES = [
+    Example(
+        evidence(
+            failed("torch.OutOfMemoryError", _TORCH), config={"batch_size": 256}, facts={"packages": {"torch": "2"}}
+        ),
+        fires=True,
+    ),
+    Example(
+        evidence(failed("torch.OutOfMemoryError", _TORCH), surroundings=Surroundings(gpu_holders=_HOLDERS)), fires=True
+    ),
+    Example(evidence(failed("jaxlib._jax.JaxRuntimeError", _JAX), facts={"packages": {"jax": "0.11"}}), fires=True),
+    Example(
+        evidence(failed("tensorflow.ResourceExhaustedError", _TF), facts={"packages": {"tensorflow": "2.20"}}),
+        fires=True,
+    ),
+    Example(evidence(failed("RuntimeError", "CUDA error: out of memory")), fires=True),
+    Example(evidence(failed("RuntimeError", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling x")), fires=True),
+    Example(
+        evidence(failed("RuntimeError", "CUDA out of memory", statement='raise RuntimeError("CUDA out of memory")')),
+        fires=False,
+    ),
+    Example(evidence(failed("tensorflow.ResourceExhaustedError", _CPU)), fires=False),
+    Example(
+        evidence(exited(1), said=(said("CUDA out of memory, trying a smaller batch", before_s=3000),)), fires=False
+    ),
+    Example(evidence(exited(0), said=(said("CUDA out of memory", before_s=1),)), fires=False),
+    Example(evidence(failed("MemoryError", "")), fires=False),
+]

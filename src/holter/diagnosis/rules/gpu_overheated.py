@@ -1,0 +1,65 @@
+"""The GPU became too hot: it slowed itself down, and then it or the program gave up.
+
+A hot GPU lowers its clock long before it fails, so a run that merely was warm did not die of it; a GPU that was at its
+limit when it stopped answering did.
+
+Cool it: clean the fans, leave room between the cards, lower the power limit with `nvidia-smi -pl`.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.processes import ended_well
+from holter.diagnosis.specimens import before, evidence, exited, failed
+from holter.model.evidence import Evidence, GpuEvents, KernelLine
+from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+
+CAUSE = "gpu-overheated"
+_LONG_S = 30.0
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where a GPU was at its thermal limit and then failed."""
+    end, gpu = evidence.subject, evidence.gpu
+    if gpu is None or gpu.hottest_c is None or ended_well(end) or not is_about_gpu(end):
+        return None
+    has_failed = bool(gpu.lost) or any(xid.number == 79 for xid in xids_near_end(evidence, HARDWARE_XIDS))
+    if not has_failed:
+        return None
+    if gpu.slowdown_c is None or gpu.hottest_c < gpu.slowdown_c:
+        limit = f", below the {gpu.slowdown_c:.0f} °C at which it slows down" if gpu.slowdown_c is not None else ""
+        return RuledOut(cause=CAUSE, because=f"the GPU was at most {gpu.hottest_c:.0f} °C{limit}")
+    slowed_s = gpu.thermal_slowdown_s or 0.0
+    at_ns = end.at_ns
+    found = [
+        facts.fact(facts.GPU, at_ns, f"it reached {gpu.hottest_c:.0f} °C and slows down at {gpu.slowdown_c:.0f} °C")
+    ]
+    if slowed_s:
+        found.append(
+            facts.fact(facts.GPU, at_ns, f"it had slowed itself down for {words.seconds(slowed_s)} because of heat")
+        )
+    if gpu.lost:
+        found.append(facts.fact(facts.GPU, at_ns, f"GPU {words.listed([str(n) for n in gpu.lost])} no longer answers"))
+    return Verdict(
+        cause=CAUSE,
+        confidence=0.93 if slowed_s >= _LONG_S else 0.8,
+        title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
+        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_LOST = failed("RuntimeError", "CUDA error: unknown error")
+_XID = KernelLine(at_ns=before(1), kind="xid", number=79, text="GPU has fallen off the bus.")
+EXAMPLES = [
+    Example(
+        evidence(_LOST, gpu=GpuEvents(xids=(_XID,), lost=(0,), hottest_c=97, slowdown_c=92, thermal_slowdown_s=600)),
+        fires=True,
+    ),
+    # It fell off the bus while cool.
+    Example(evidence(_LOST, gpu=GpuEvents(xids=(_XID,), lost=(0,), hottest_c=61, slowdown_c=92)), fires=False),
+    # It was hot, and the program failed for a reason of its own.
+    Example(evidence(failed("KeyError", "'lr'"), gpu=GpuEvents(lost=(1,), hottest_c=95, slowdown_c=92)), fires=False),
+    Example(evidence(_LOST, gpu=GpuEvents(hottest_c=95, slowdown_c=92, thermal_slowdown_s=600)), fires=False),
+    Example(evidence(exited(0), gpu=GpuEvents(hottest_c=97, slowdown_c=92)), fires=False),
+]

@@ -1,0 +1,104 @@
+"""The program made the GPU do something impossible: an assertion in a kernel, or an access to memory that is not its
+own.
+
+Most often an index or a class label is out of range, or an own kernel is wrong. Such errors are reported late, by some
+later call, and once one has happened every call on the GPU fails: the first one counts. The hardware is not to blame.
+
+Run again with `CUDA_LAUNCH_BLOCKING=1`, so that the traceback shows the call that did it, or run that batch on the
+CPU, where the error has a name.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.gpu_errors import PROGRAM_FAULT, PROGRAM_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.processes import ended_well
+from holter.diagnosis.specimens import PID, before, evidence, failed, said, signalled
+from holter.diagnosis.texts import in_exception, line_near_end
+from holter.model.evidence import Evidence, GpuEvents, KernelLine, Said
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "gpu-program-fault"
+_ABORTED = (6, 11)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on the words of CUDA, an Xid that programs cause, or both."""
+    if ended_well(evidence.subject):
+        return None
+    match = in_exception(evidence, PROGRAM_FAULT)
+    line = line_near_end(evidence, PROGRAM_FAULT) if evidence.subject.signal in _ABORTED else None
+    xid = _own_xid(evidence)
+    if match:
+        what, confidence = match[0], 0.97 if xid else 0.94
+    elif line:
+        what, confidence = line.text, 0.93 if xid else 0.8
+    elif xid and xid.pid:
+        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", 0.85
+    else:
+        return _ruled_out(evidence)
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=f"The program's own work on the GPU failed: {words.quote(what, 120)}{_at(evidence)}",
+        because=testimony.few(_because(evidence, xid, line)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _own_xid(evidence: Evidence) -> KernelLine | None:
+    """An Xid of the subject; NVML does not say whose it is, and then the words of the exception must agree."""
+    if not is_about_gpu(evidence.subject):
+        return None
+    found = xids_near_end(evidence, PROGRAM_XIDS)
+    return next((xid for xid in found if xid.pid in (0, evidence.subject.pid)), None)
+
+
+def _ruled_out(evidence: Evidence) -> RuledOut | None:
+    """One might suspect it where a GPU failed in another way."""
+    error = evidence.subject.raised
+    if error is None or "CUDA error" not in error.message or evidence.gpu is None:
+        return None
+    numbers = sorted({xid.number for xid in evidence.gpu.xids})
+    seen = words.listed([str(number) for number in numbers]) if numbers else "none at all"
+    return RuledOut(cause=CAUSE, because=f"no Xid 13, 31 or 43 came before the end (Xids seen: {seen})")
+
+
+def _because(evidence: Evidence, xid: KernelLine | None, line: Said | None) -> list[Fact]:
+    end = evidence.subject
+    found = []
+    if end.raised is not None:
+        is_typed = xid is not None or end.raised.type not in ("RuntimeError", "Exception")
+        found.append(facts.of_exception(end.raised, is_type_decisive=is_typed))
+    if xid is not None:
+        found.append(facts.fact(facts.GPU, xid.at_ns, f"Xid {xid.number}: {PROGRAM_XIDS[xid.number]}"))
+    if line is not None:
+        found.append(facts.of_console(line))
+    return [*found, facts.of_status(end), *testimony.of_steps(end)]
+
+
+def _at(evidence: Evidence) -> str:
+    place = testimony.place(evidence.subject.raised) if evidence.subject.raised else ""
+    return f", noticed at {place}" if place else ""
+
+
+_XID_31 = KernelLine(at_ns=before(1), kind="xid", number=31, pid=PID, text="NVRM: Xid (PCI:0000:00:06): 31, pid=812")
+_XID_79 = KernelLine(at_ns=before(1), kind="xid", number=79, text="NVRM: Xid (PCI:0000:00:06): 79, GPU has fallen off")
+EXAMPLES = [
+    Example(evidence(failed("torch.AcceleratorError", "CUDA error: device-side assert triggered")), fires=True),
+    Example(
+        evidence(failed("RuntimeError", "CUDA error: an illegal memory access"), gpu=GpuEvents(xids=(_XID_31,))),
+        fires=True,
+    ),
+    Example(evidence(signalled(6), said=(said("what():  CUDA error: device-side assert triggered"),)), fires=True),
+    # The card itself failed.
+    Example(evidence(failed("RuntimeError", "CUDA error: unknown error"), gpu=GpuEvents(xids=(_XID_79,))), fires=False),
+    # The words of a test, an hour before a kill.
+    Example(
+        evidence(signalled(9), said=(said("CUDA error: device-side assert triggered", before_s=3600),)), fires=False
+    ),
+    Example(
+        evidence(failed("RuntimeError", "device-side assert triggered", statement="raise RuntimeError(text)")),
+        fires=False,
+    ),
+    Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB")), fires=False),
+]

@@ -1,0 +1,80 @@
+"""Other processes held memory of the same GPU when the run asked for more than was left.
+
+A forgotten notebook, a run that died badly, a colleague, or a framework that takes the whole card at its start.
+
+End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_VISIBLE_DEVICES`.
+"""
+
+import re
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.scarcity import lacked_gpu_memory
+from holter.diagnosis.specimens import evidence, failed
+from holter.model.evidence import Evidence, Holder, Surroundings
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "gpu-shared"
+CONTRIBUTES = True
+LEAST_BYTES = 512 * 2**20
+"""Less is a context that some desktop or monitor holds."""
+_TOLD = re.compile(r"Process (\d+) has ([\d.]+) (GiB|MiB) memory in use")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the GPU's memory ran out while other processes held a good part of it."""
+    if not lacked_gpu_memory(evidence):
+        return None
+    holders = evidence.surroundings.gpu_holders if evidence.surroundings else None
+    others = [holder for holder in holders or () if not holder.is_ours and holder.rss_bytes >= LEAST_BYTES]
+    if others:
+        held = sum(holder.rss_bytes for holder in others)
+        text = words.listed([f"{holder.name} ({holder.pid}) {words.size(holder.rss_bytes)}" for holder in others[:3]])
+        found = facts.fact(facts.GPU, evidence.subject.at_ns, f"others held memory of the GPU: {text}")
+        return _verdict(evidence, 0.9, held, found)
+    told = _told(evidence)
+    if told:
+        return told
+    if holders is not None:
+        return RuledOut(cause=CAUSE, because="no other process held memory of the GPU")
+    return None
+
+
+def _told(evidence: Evidence) -> Verdict | None:
+    """PyTorch names the others in its message, where it can."""
+    error = evidence.subject.raised
+    matches = [] if error is None else _TOLD.findall(error.message)
+    held = sum(
+        float(size) * (2**30 if unit == "GiB" else 2**20)
+        for pid, size, unit in matches
+        if int(pid) != evidence.subject.pid
+    )
+    if error is None or held < LEAST_BYTES:
+        return None
+    pids = words.listed([pid for pid, _, _ in matches])
+    found = facts.fact(facts.EXCEPTION_TEXT, error.at_ns, f"process {pids} had {words.size(held)} of the GPU in use")
+    return _verdict(evidence, 0.8, held, found)
+
+
+def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /) -> Verdict:
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=f"Other processes held {words.size(held)} of the GPU's memory",
+        because=testimony.few([found]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_OOM = failed(
+    "torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79 GiB"
+)
+_OTHER = Holder(pid=77, name="python", rss_bytes=60 * 2**30, gpu=True)
+_OWN = Holder(pid=812, name="python", rss_bytes=70 * 2**30, gpu=True, is_ours=True)
+_TOLD_OOM = failed("torch.OutOfMemoryError", "CUDA out of memory. Process 400 has 110.60 GiB memory in use.")
+EXAMPLES = [
+    Example(evidence(_OOM, surroundings=Surroundings(gpu_holders=(_OTHER, _OWN))), fires=True),
+    Example(evidence(_TOLD_OOM), fires=True),
+    Example(evidence(_OOM, surroundings=Surroundings(gpu_holders=(_OWN,))), fires=False),
+    Example(evidence(failed("ValueError", "bad"), surroundings=Surroundings(gpu_holders=(_OTHER,))), fires=False),
+]

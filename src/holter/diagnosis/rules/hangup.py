@@ -1,0 +1,56 @@
+"""The terminal of the program went away, and took the program along.
+
+A closed window, a lost ssh connection or a laptop that went to sleep: the kernel sends SIGHUP to what runs in that
+terminal. `kill -1` looks the same to the program.
+
+Start long trainings in tmux or screen, with nohup, or as a job.
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.requests import Request, is_typed, request_of
+from holter.diagnosis.specimens import caught, evidence, exited, failed, signalled
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "hangup"
+SEEN, BY_STATUS, HANDLED = 0.96, 0.93, 0.85
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGHUP as the end, and on a failure right after it."""
+    request = request_of(evidence, signal.SIGHUP)
+    if request is None or (request.is_handled and not (evidence.subject.code or evidence.subject.raised)):
+        return None
+    end = evidence.subject
+    confidence = HANDLED if request.is_handled else SEEN if request.caught else BY_STATUS
+    found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
+    found += [facts.of_exception(end.raised)] if end.raised else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence * request.certainty,
+        title=_title(evidence, request),
+        because=(*found, facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _title(evidence: Evidence, request: Request) -> str:
+    who = words.process(evidence.subject)
+    if is_typed(request.caught):
+        return words.sentence(f"the terminal of {who} was closed, or its connection was lost")
+    if request.caught is not None and request.caught.is_sent:
+        return words.sentence(f"{facts.sender_of(request.caught, evidence.senders)} sent SIGHUP to {who}")
+    return words.sentence(f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost")
+
+
+EXAMPLES = [
+    Example(evidence(signalled(1, signals=(caught(1, code=128),))), fires=True),
+    Example(evidence(signalled(1)), fires=True),
+    Example(evidence(signalled(1, signals=(caught(1, sender_pid=77, sender="bash"),))), fires=True),
+    Example(evidence(exited(0, signals=(caught(1, code=128),), handled=(1,))), fires=False),
+    Example(evidence(failed("ValueError", "x", signals=(caught(1, before_s=900),), handled=(1,))), fires=False),
+    Example(evidence(signalled(15)), fires=False),
+]

@@ -1,0 +1,114 @@
+"""The machine went down while the run was alive: a reboot, a crash of its kernel, or its power.
+
+The boot id of the machine is another one than that in which the run was recorded, and nobody saw the program end. A
+machine that was rebooted long after the run had ended is no cause.
+
+Ask who runs the machine, and continue from the last checkpoint.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import END_NS, before, evidence, exited, gone
+from holter.model.evidence import Evidence, HostEnd, Job, Unseen
+from holter.model.records import Finished
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+
+CAUSE = "host-lost"
+RETURN_S = 1200.0
+"""A machine is back within this time after it went down, most often."""
+_STATES = ("NODE_FAIL", "BOOT_FAIL")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the boot is another and nobody saw the end, or where the scheduler says that the node failed."""
+    end = evidence.subject
+    if end.status is not None or end.raised is not None or end.finished is not None or end.is_alive:
+        return None
+    job, host = evidence.job, evidence.host
+    is_node = job is not None and job.state.upper() in _STATES
+    if host is None or host.boot_id_now is None:
+        return _verdict(evidence, 0.95) if is_node else _not_observable(evidence)
+    if host.boot_id_now != host.boot_id and host.boot_id:
+        return _verdict(evidence, _confidence(evidence, host))
+    return _verdict(evidence, 0.9) if is_node else _ruled_out(evidence)
+
+
+def _confidence(evidence: Evidence, host: HostEnd) -> float:
+    """A machine that began again hours after the last sign of life may have gone down long after the program."""
+    if host.booted_ns is None:
+        return 0.85
+    return 0.97 if (host.booted_ns - evidence.subject.at_ns) / 1e9 <= RETURN_S else 0.6
+
+
+def _verdict(evidence: Evidence, confidence: float) -> Verdict:
+    end = evidence.subject
+    host = f" ({end.host})" if end.host else ""
+    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=f"The machine{host} {_how(evidence)} while the run was alive{step}",
+        because=testimony.few([*_because(evidence), *testimony.of_steps(end)]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _how(evidence: Evidence) -> str:
+    host = evidence.host
+    if host is not None and host.panic:
+        return "crashed with a kernel panic"
+    if host is not None and host.last_shutdown == "clean":
+        return "was shut down or rebooted in order"
+    return "went down without a shutdown" if host is not None and host.last_shutdown == "crash" else "went down"
+
+
+def _because(evidence: Evidence) -> list[Fact]:
+    end, host, job = evidence.subject, evidence.host, evidence.job
+    found = []
+    if host is not None and host.boot_id_now and host.boot_id_now != host.boot_id:
+        at_ns = host.booted_ns or end.at_ns
+        after = (
+            f", which began {words.seconds((at_ns - end.at_ns) / 1e9)} after the last sign of life"
+            if host.booted_ns
+            else ""
+        )
+        text = (
+            f"the run was recorded in boot {host.boot_id[:8]}; the machine is now in boot {host.boot_id_now[:8]}{after}"
+        )
+        found.append(facts.fact("boot", at_ns, text))
+    if host is not None and host.panic:
+        found.append(facts.fact("boot", end.at_ns, f"the kernel left behind: {words.quote(host.panic, 160)}"))
+    if host is not None and host.last_shutdown:
+        found.append(facts.fact("login records", end.at_ns, f"the last boot ended with: {host.last_shutdown}"))
+    if job is not None and job.state:
+        found.append(facts.fact(facts.SCHEDULER, end.at_ns, f"job {job.job} is {job.state}"))
+    return [*found, facts.of_status(end)]
+
+
+def _ruled_out(evidence: Evidence) -> RuledOut | None:
+    host = evidence.host
+    if host is None or not host.boot_id or evidence.subject.role == "child":
+        return None
+    return RuledOut(cause=CAUSE, because=f"the machine is still in the boot of the run ({host.boot_id[:8]})")
+
+
+def _not_observable(evidence: Evidence) -> NotObservable | None:
+    if not evidence.is_late:
+        return None
+    unseen = evidence.unseen.get("host", Unseen(because="the run's machine can't be looked at from here"))
+    name = evidence.subject.host or "the run's machine"
+    return NotObservable(cause=CAUSE, because=unseen.because, remedy=unseen.remedy or f"run `holter why` on {name}")
+
+
+_OTHER = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="9a8b7c6d-b", booted_ns=END_NS + 90 * 10**9, last_shutdown="crash")
+_SAME = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="1f2e3d4c-a")
+EXAMPLES = [
+    Example(evidence(gone(last_step=41), host=_OTHER), fires=True),
+    Example(evidence(gone(), is_late=True, job=Job(scheduler="slurm", job="7", state="NODE_FAIL")), fires=True),
+    Example(evidence(gone(), host=_SAME), fires=False),
+    # It had failed before; the reboot came later.
+    Example(evidence(exited(1), host=_OTHER), fires=False),
+    Example(evidence(gone(finished=Finished(at_ns=before(1), how="atexit")), host=_OTHER), fires=False),
+    # Nobody can look from here.
+    Example(evidence(gone(), is_late=True), fires=False),
+]

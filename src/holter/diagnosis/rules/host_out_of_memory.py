@@ -1,0 +1,121 @@
+"""The machine itself ran out of memory, and the kernel chose this process to free some.
+
+No limit of a container or job was reached: all programs of the machine together held more than it has. The kernel
+takes the process with the most memory, which is often the training and not the one that grew.
+
+See who else holds memory on the machine, use less of it (fewer workers, smaller batches, streamed data), or move to a
+machine with more.
+"""
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.kills import Kill, has_reached_limit, is_others_kill, is_scarce, kill_of
+from holter.diagnosis.specimens import END_NS, PID, before, evidence, signalled
+from holter.model.evidence import Evidence, Holder, KernelLog, Memory, MemoryLevel, OomKill
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+
+CAUSE = "host-out-of-memory"
+OF_THE_MACHINE = ("CONSTRAINT_NONE", "CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
+NAMED, COUNTED, MACHINE_COUNTED, ELSEWHERE, UNMEASURED = 0.99, 0.94, 0.85, 0.55, 0.55
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the kernel's log says so, or where a kill was counted while next to no memory was left."""
+    kill = kill_of(evidence)
+    if kill is None:
+        return None
+    if kill.report is not None:
+        return _verdict(evidence, kill, NAMED) if kill.report.constraint in OF_THE_MACHINE else None
+    if kill.host_kills == 0:
+        return RuledOut(cause=CAUSE, because="the machine's oom_kill did not move since the run began")
+    if is_others_kill(kill):
+        return RuledOut(cause=CAUSE, because="the kernel log says that others were killed for memory")
+    is_short = is_scarce(evidence)
+    if is_short is False:
+        return _plenty(evidence)
+    confidence = _confidence(evidence, kill, is_measured=is_short is not None)
+    if confidence is not None:
+        return _verdict(evidence, kill, confidence)
+    if kill.host_kills is None and kill.counted is None:
+        return NotObservable(
+            cause=CAUSE,
+            because="neither the kernel's counters nor its log could be read",
+            remedy="let holter's sidecar read /proc/vmstat, and its user the kernel log (kernel.dmesg_restrict=0)",
+        )
+    return None
+
+
+def _confidence(evidence: Evidence, kill: Kill, *, is_measured: bool) -> float | None:
+    """None where it does not fire."""
+    if has_reached_limit(evidence):
+        return None
+    if not is_measured:
+        has_limit = any(level.limit_bytes for level in evidence.memory.levels)
+        return UNMEASURED if kill.counted and not has_limit else None
+    if kill.counted:
+        return COUNTED * kill.ending.certainty
+    if not kill.host_kills:
+        return None
+    return MACHINE_COUNTED * kill.ending.certainty if kill.counted is None else ELSEWHERE
+
+
+def _plenty(evidence: Evidence) -> RuledOut:
+    available, total = evidence.memory.available_bytes or 0, evidence.memory.total_bytes or 0
+    because = f"{words.size(available)} of the machine's {words.size(total)} were available in the last sample"
+    return RuledOut(cause=CAUSE, because=because)
+
+
+def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
+    total = evidence.memory.total_bytes
+    size = f" of {words.size(total)}" if total else ""
+    end, memory = evidence.subject, evidence.memory
+    at_ns = memory.sampled_ns or end.at_ns
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(f"the machine ran out of its memory{size}, and the kernel killed {words.process(end)}"),
+        because=(
+            *_kernel_facts(kill, end.at_ns),
+            *facts.of_available(evidence),
+            facts.of_status(end) if end.status is not None else facts.of_absence(end),
+            *facts.of_holders(memory.holders, memory.holders_ns or at_ns),
+            *facts.of_own(evidence),
+        )[:5],
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _kernel_facts(kill: Kill, at_ns: int) -> list[Fact]:
+    if kill.report:
+        return [facts.of_oom_kill(kill.report)]
+    found = [facts.of_kills(kill.own, at_ns)] if kill.own and kill.own.kills else []
+    if kill.host_kills:
+        text = f"the machine's oom_kill rose by {kill.host_kills} since the run began"
+        found.append(facts.fact(facts.KERNEL, at_ns, text))
+    return found
+
+
+_GIB = 2**30
+_FULL = Memory(
+    sampled_ns=before(0.5),
+    levels=(MemoryLevel(level=0, kills=1),),
+    total_bytes=64.0 * _GIB,
+    available_bytes=0.2 * _GIB,
+    host_kills=1,
+    own_bytes=20.0 * _GIB,
+    holders=(
+        Holder(pid=77, name="jupyter-lab", rss_bytes=40 * _GIB),
+        Holder(pid=PID, name="python", rss_bytes=20 * _GIB, is_ours=True),
+    ),
+)
+_REPORT = OomKill(at_ns=END_NS, pid=PID, name="python", constraint="CONSTRAINT_NONE", anon_bytes=20 * _GIB)
+_ROOMY = Memory(levels=(MemoryLevel(level=0, kills=0),), host_kills=1, available_bytes=50e9, total_bytes=64e9)
+EXAMPLES = [
+    Example(evidence(signalled(9), memory=_FULL), fires=True),
+    Example(evidence(signalled(9), kernel_log=KernelLog(kills=(_REPORT,))), fires=True),
+    Example(evidence(signalled(9), memory=Memory(host_kills=1, available_bytes=1e8, total_bytes=64e9)), fires=True),
+    # Something else was killed for memory in the same second, in a cgroup of its own.
+    Example(evidence(signalled(9), memory=_ROOMY), fires=False),
+    Example(evidence(signalled(9), memory=Memory(host_kills=0, available_bytes=1e8, total_bytes=64e9)), fires=False),
+    Example(evidence(signalled(11), memory=_FULL), fires=False),
+]

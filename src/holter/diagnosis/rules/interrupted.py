@@ -1,0 +1,85 @@
+"""Somebody interrupted the program: Ctrl-C in a terminal, the interrupt button of a notebook, or `kill -2`.
+
+Python turns the signal into a KeyboardInterrupt in the main thread; uncaught, it ends the program.
+
+Nothing is wrong with the program; continue from the last checkpoint if it was ended too early.
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import ending_of
+from holter.diagnosis.requests import AT_ONCE_S, Request, is_typed, request_of
+from holter.diagnosis.specimens import caught, evidence, exited, failed, signalled
+from holter.diagnosis.texts import is_own_raise, type_names
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "interrupted"
+SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = 0.97, 0.94, 0.92, 0.7, 0.85, 0.9
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGINT as the end, on KeyboardInterrupt, and on an exit right after the signal."""
+    end = evidence.subject
+    is_raised = (
+        end.raised is not None and "KeyboardInterrupt" in type_names(end.raised) and not is_own_raise(end.raised)
+    )
+    ending = ending_of(evidence)
+    if ending is not None and ending.signal == signal.SIGQUIT and is_typed(ending.caught):
+        return _verdict(evidence, Request(signal=signal.SIGQUIT, certainty=1.0, caught=ending.caught), QUIT)
+    if end.raised is not None and not is_raised:
+        return None
+    request = request_of(evidence, signal.SIGINT, within_s=AT_ONCE_S)
+    if request is not None and (is_raised or not request.is_handled or end.code):
+        return _verdict(evidence, request, _confidence(request, is_raised=is_raised) * request.certainty)
+    if not is_raised or end.code == 0 or (ending is not None and ending.signal != signal.SIGINT):
+        return None
+    seen = RAISED_ALONE if end.has_signal_witness else RAISED
+    return _verdict(evidence, Request(signal=signal.SIGINT, certainty=1.0), seen)
+
+
+def _confidence(request: Request, *, is_raised: bool) -> float:
+    if request.caught is not None:
+        return SEEN if is_raised or not request.is_handled else LEFT
+    return BY_STATUS if not request.is_handled else RAISED
+
+
+def _verdict(evidence: Evidence, request: Request, confidence: float, /) -> Verdict:
+    end = evidence.subject
+    found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
+    found += [facts.of_exception(end.raised)] if end.raised else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=_title(evidence, request),
+        because=(*found, facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+        state="failed" if request.signal == signal.SIGINT else "",
+    )
+
+
+def _title(evidence: Evidence, request: Request) -> str:
+    who, caught = words.process(evidence.subject), request.caught
+    if is_typed(caught):
+        key = "Ctrl-C" if request.signal == signal.SIGINT else "Ctrl-\\"
+        return words.sentence(f"somebody typed {key} in the terminal of {who}")
+    if caught is not None and caught.is_sent:
+        return words.sentence(f"{facts.sender_of(caught, evidence.senders)} interrupted {who}")
+    return words.sentence(f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)")
+
+
+_TYPED = caught(2, code=128)
+_SENT = caught(2, sender_pid=77, sender="jupyter-lab: jupyter-lab")
+EXAMPLES = [
+    Example(evidence(failed("KeyboardInterrupt", "", signals=(_TYPED,), handled=(2,), status=2)), fires=True),
+    Example(evidence(signalled(2)), fires=True),
+    Example(evidence(failed("KeyboardInterrupt", "", signals=(_SENT,))), fires=True),
+    Example(evidence(signalled(3, signals=(caught(3, code=128),))), fires=True),
+    # It was interrupted, caught that, and went on to its normal end.
+    Example(evidence(exited(0, signals=(caught(2, code=128, before_s=900),), handled=(2,))), fires=False),
+    Example(evidence(failed("ValueError", "bad label", signals=(caught(2, code=128, before_s=900),))), fires=False),
+    Example(evidence(failed("KeyboardInterrupt", "", statement="raise KeyboardInterrupt")), fires=False),
+    Example(evidence(signalled(9, signals=(_TYPED,))), fires=False),
+]

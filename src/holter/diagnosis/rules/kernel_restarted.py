@@ -1,0 +1,55 @@
+"""Somebody restarted the notebook's kernel while a cell was running.
+
+A restart first interrupts the cell, so that its last words may be a KeyboardInterrupt; a kernel that does not listen
+is ended with SIGTERM and SIGKILL. A restart while no cell runs is a normal end and no cause.
+
+Save checkpoints within the cell, or run long trainings as a script, which no restart can reach.
+"""
+
+from holter.diagnosis import facts, testimony
+from holter.diagnosis.advice import advise
+from holter.diagnosis.kernel_requests import last_request
+from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
+from holter.model.evidence import Evidence, KernelEvent
+from holter.model.state import FAILED
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "kernel-restarted"
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the kernel was asked to restart, in the middle of a cell, before it ended."""
+    asked = last_request(evidence)
+    if asked is None or asked.kind != "restart" or not asked.is_busy:
+        return None
+    end = evidence.subject
+    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
+    text = "the kernel was asked to restart while a cell was running"
+    found = [facts.fact("jupyter", asked.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
+    return Verdict(
+        cause=CAUSE,
+        confidence=0.97,
+        title=f"The notebook's kernel was restarted while a cell was running{step}",
+        because=testimony.few(found),
+        advice=advise(CAUSE, evidence),
+        state=FAILED,
+    )
+
+
+_BUSY = KernelEvent(at_ns=before(2.5), kind="restart", is_busy=True)
+_IDLE = KernelEvent(at_ns=before(0.5), kind="restart")
+_AFTER = KernelEvent(at_ns=END_NS + 2_500_000_000, kind="restart", is_busy=True)
+EXAMPLES = [
+    Example(evidence(exited(0), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
+    Example(evidence(signalled(15), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
+    # Nothing was running.
+    Example(evidence(exited(0), is_notebook=True, kernel_events=(_IDLE,)), fires=False),
+    # It died by itself, and then the server restarted it.
+    Example(evidence(signalled(9), is_notebook=True, kernel_events=(_AFTER,)), fires=False),
+    Example(
+        evidence(
+            exited(0), is_notebook=True, kernel_events=(KernelEvent(at_ns=before(2), kind="shutdown", is_busy=True),)
+        ),
+        fires=False,
+    ),
+]

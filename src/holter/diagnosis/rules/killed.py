@@ -1,0 +1,167 @@
+"""Somebody ended the process by force: with SIGKILL, or by sending it a signal that is fatal.
+
+A person with `kill -9`, a script, `timeout -s KILL`, an IDE, a service manager, the process's own parent. SIGKILL can't
+be caught and does not say who sent it; that it was not the kernel for memory is known by the kernel's own counters. A
+signal that ends a program because of some limit without a name of its own here, such as SIGXFSZ for the size of a file,
+counts as sent by the kernel.
+
+Ask who can end processes on this machine; save checkpoints, and continue from the last one.
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import SEE_END, UNSEEN_END, Ending, ending_of, is_silent
+from holter.diagnosis.kills import Kill, has_greater_neighbour, is_others_kill, is_plausible, is_scarce, kill_of
+from holter.diagnosis.remedies import limits
+from holter.diagnosis.specimens import END_NS, PID, before, caught, evidence, exited, gone, signalled
+from holter.model.evidence import Evidence, KernelLog, Memory, MemoryLevel, OomKill
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+
+CAUSE = "killed"
+SENT, UNMOVED_AND_LOGGED, UNMOVED, NOBODY, OTHERS = 0.97, 0.96, 0.94, 0.95, 0.95
+LOGGED_ONLY, UNSEEN, EITHER, UNLIKELY, KERNEL, BY_STATUS = 0.85, 0.6, 0.45, 0.2, 0.8, 0.75
+SCHEDULED = 0.8
+"""By how much a scheduler that says nothing makes it less sure: it kills, too."""
+_OTHER_RULES = frozenset(
+    (
+        *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+        *(signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGXCPU),
+    )
+)
+_ASKED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGKILL unless the kernel's counters have it, and on fatal signals that another process sent."""
+    kill = kill_of(evidence)
+    if kill is not None:
+        return _of_kill(evidence, kill)
+    ending = ending_of(evidence)
+    if ending is None and is_silent(evidence):
+        return NotObservable(cause=CAUSE, because=f"{UNSEEN_END}: it may have been SIGKILL", remedy=SEE_END)
+    if ending is None or ending.signal in _ASKED:
+        return None
+    if ending.is_sent:
+        return _verdict(evidence, SENT * ending.certainty, _title_of_sent(evidence, ending), ending)
+    if ending.signal in _OTHER_RULES or (ending.signal == signal.SIGQUIT and ending.caught is not None):
+        return None
+    confidence = KERNEL if ending.caught else BY_STATUS
+    return _verdict(evidence, confidence * ending.certainty, _title_of_other(evidence, ending), ending)
+
+
+def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
+    if kill.report is not None:
+        return RuledOut(cause=CAUSE, because="the kernel's log has it as its own kill for memory")
+    confidence = _confidence(evidence, kill)
+    if confidence is None:
+        return RuledOut(
+            cause=CAUSE, because="oom_kill of its cgroup moved, and the run held enough memory to be the victim"
+        )
+    if _has_silent_scheduler(evidence):
+        confidence *= SCHEDULED
+    return _verdict(evidence, confidence * kill.ending.certainty, _title_of_kill(evidence, kill), kill.ending)
+
+
+def _confidence(evidence: Evidence, kill: Kill) -> float | None:
+    """None where the kernel did it."""
+    if is_others_kill(kill):
+        return OTHERS
+    if kill.counted == 0 and kill.host_kills and is_scarce(evidence) and not kill.has_log:
+        return UNSEEN  # a cgroup may be gone with its counter, and the machine did kill for memory
+    if kill.counted == 0:
+        return UNMOVED_AND_LOGGED if kill.has_log else UNMOVED
+    if kill.counted:
+        return EITHER if has_greater_neighbour(evidence) else None if is_plausible(evidence) else UNLIKELY
+    if kill.host_kills == 0:
+        return NOBODY
+    return LOGGED_ONLY if kill.has_log else UNSEEN
+
+
+def _has_silent_scheduler(evidence: Evidence) -> bool:
+    """A job of which the scheduler did not say how it ended."""
+    if evidence.job is not None:
+        return not evidence.job.state and not evidence.job.said
+    return bool(evidence.facts.get("schedulers")) or evidence.facts.get("container") == "kubernetes"
+
+
+def _verdict(evidence: Evidence, confidence: float, title: str, ending: Ending, /) -> Verdict:
+    extra = [limits.raise_file_size] if ending.signal == signal.SIGXFSZ else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(title),
+        because=tuple(_because(evidence, ending))[:5],
+        advice=advise(CAUSE, evidence, *extra),
+    )
+
+
+def _because(evidence: Evidence, ending: Ending) -> list[Fact]:
+    end, memory = evidence.subject, evidence.memory
+    found = [facts.of_signal(ending.caught, evidence.senders)] if ending.caught else []
+    found.append(facts.of_status(end) if end.status is not None else facts.of_absence(end))
+    if ending.signal != signal.SIGKILL:
+        return found
+    own = next((level for level in memory.levels if level.level == 0 and level.kills is not None), None)
+    found += [facts.of_kills(own, end.at_ns)] if own else []
+    if memory.host_kills == 0:
+        text = "the machine's oom_kill did not move since the run began"
+        found.append(facts.fact(facts.KERNEL, end.at_ns, text))
+    asked = end.caught(signal.SIGTERM)
+    found += [facts.of_signal(asked, evidence.senders)] if asked and end.at_ns - asked.at_ns < 600e9 else []
+    kill = kill_of(evidence)
+    found += [facts.of_oom_kill(each) for each in (kill.others[:1] if kill else ())]
+    return [*found, *facts.of_own(evidence)]
+
+
+def _title_of_kill(evidence: Evidence, kill: Kill) -> str:
+    end = evidence.subject
+    asked = end.caught(signal.SIGTERM)
+    after = ""
+    if asked is not None and end.at_ns - asked.at_ns < 600e9:
+        who = facts.sender_of(asked, evidence.senders) if asked.is_sent else "the kernel"
+        after = f", {words.seconds(max(0.0, (end.at_ns - asked.at_ns) / 1e9))} after {who} had sent it SIGTERM"
+    known = "; it was not the kernel for memory" if kill.is_not_for_memory or is_others_kill(kill) else ""
+    return f"somebody killed {words.process(end)} with SIGKILL{after}{known}"
+
+
+def _title_of_sent(evidence: Evidence, ending: Ending) -> str:
+    caught = ending.caught
+    if caught is None or caught.sender_pid == caught.pid:
+        return f"{words.process(evidence.subject)} sent itself {words.signal(ending.signal)}"
+    sender = facts.sender_of(caught, evidence.senders)
+    return f"{sender} ended {words.process(evidence.subject)} by sending it {words.signal(ending.signal)}"
+
+
+def _title_of_other(evidence: Evidence, ending: Ending) -> str:
+    reasons = {
+        signal.SIGXFSZ: "a file had reached the limit of its size",
+        signal.SIGPIPE: "whoever read its output was gone",
+        signal.SIGALRM: "an alarm that it had set rang",
+        signal.SIGSYS: "it made a system call that is forbidden here",
+    }
+    reason = next((text for number, text in reasons.items() if number == ending.signal), "nobody saw who sent it")
+    return f"{words.signal(ending.signal)} ended {words.process(evidence.subject)}: {reason}"
+
+
+_UNMOVED = Memory(
+    levels=(MemoryLevel(level=0, path="/job_7", limit_bytes=8e9, usage_bytes=7.84e9, kills=0),), host_kills=1
+)
+_MOVED = Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, kills=1),), own_bytes=7.8e9)
+_SIBLING = OomKill(at_ns=before(2), pid=4242, name="python", constraint="CONSTRAINT_MEMCG")
+_OURS = OomKill(at_ns=END_NS, pid=PID, name="python", constraint="CONSTRAINT_MEMCG")
+EXAMPLES = [
+    Example(evidence(signalled(9), memory=_UNMOVED), fires=True),
+    Example(evidence(signalled(9, signals=(caught(15, before_s=5, sender_pid=77),)), memory=_UNMOVED), fires=True),
+    Example(evidence(gone(has_signal_witness=True), memory=_UNMOVED), fires=True),
+    Example(evidence(signalled(11, signals=(caught(11, sender_pid=77, sender="bash: bash"),))), fires=True),
+    Example(evidence(signalled(9), memory=_MOVED, kernel_log=KernelLog(kills=(_SIBLING,))), fires=True),
+    Example(evidence(signalled(signal.SIGXFSZ)), fires=True),
+    Example(evidence(signalled(9), memory=_MOVED), fires=False),
+    Example(evidence(signalled(9), kernel_log=KernelLog(kills=(_OURS,))), fires=False),
+    Example(evidence(signalled(11, signals=(caught(11, code=1),))), fires=False),
+    Example(evidence(exited(137)), fires=False),
+    Example(evidence(gone()), fires=False),
+    Example(evidence(signalled(15, signals=(caught(15, sender_pid=77),))), fires=False),
+]

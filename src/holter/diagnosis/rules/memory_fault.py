@@ -1,0 +1,97 @@
+"""The machine's memory failed: it found an error that it could not correct, in a page of the program.
+
+The kernel then sends SIGBUS with a code of its own (MCEERR) or kills the process, and writes a hardware error into its
+log. Errors that were corrected are no cause, but a sign.
+
+Have the memory modules tested and the machine taken out of use; results since the first error may be wrong.
+"""
+
+import re
+import signal
+
+from holter.diagnosis import facts, testimony
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import ending_of
+from holter.diagnosis.specimens import PID, before, caught, evidence, exited, signalled
+from holter.model.evidence import Evidence, KernelLine, KernelLog, Unseen
+from holter.model.verdicts import Answer, Example, NotObservable, RuledOut, Verdict
+
+CAUSE = "memory-fault"
+MACHINE_CHECKS = (4, 5)
+"""si_code of a SIGBUS for failing memory: action required, action optional."""
+NEAR_S = 60.0
+_GRAVE = re.compile(
+    r"hardware memory corruption|Memory failure|[Uu]ncorrect(?:ed|able)|Machine check|MCE.*Fatal"
+    r"|UE (?:memory|page)|Hardware Error"
+)
+_CORRECTED = re.compile(r"[Cc]orrected error|CE memory|\bCE\b|soft-offlin", re.ASCII)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGBUS with the code of failing memory, or on the kernel's word about this process."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal not in (signal.SIGBUS, signal.SIGKILL):
+        return None
+    end = evidence.subject
+    code = ending.caught.code if ending.caught else None
+    line = _line(evidence)
+    is_machine_check = ending.signal == signal.SIGBUS and code in MACHINE_CHECKS
+    if not is_machine_check and line is None:
+        return _absent(evidence, ending.signal, code)
+    found = [facts.of_signal(ending.caught)] if is_machine_check and ending.caught else []
+    found += [testimony.of_kernel_line(line)] if line else []
+    is_ours = line is not None and line.pid == end.pid
+    confidence = 0.97 if is_machine_check or is_ours else 0.8 if ending.signal == signal.SIGBUS else 0.5
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title="The machine's memory failed in a page that the program used",
+        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _line(evidence: Evidence) -> KernelLine | None:
+    """The kernel's word on memory that failed near the end; not of errors that were corrected."""
+    end = evidence.subject
+    near = [
+        line
+        for line in (evidence.kernel_log.lines if evidence.kernel_log else ())
+        if line.kind == "hardware" and abs(end.at_ns - line.at_ns) / 1e9 <= NEAR_S and line.pid in (0, end.pid)
+    ]
+    grave = [line for line in near if _GRAVE.search(line.text) and not _CORRECTED.search(line.text)]
+    return next((line for line in grave if line.pid), grave[-1] if grave else None)
+
+
+def _absent(evidence: Evidence, number: int, code: int | None, /) -> Answer:
+    """Only said of a SIGBUS, where one may suspect it."""
+    if number != signal.SIGBUS:
+        return None
+    if code is not None:
+        return RuledOut(cause=CAUSE, because=f"SIGBUS came with code {code}; failing memory has 4 or 5")
+    if evidence.kernel_log is not None:
+        return RuledOut(cause=CAUSE, because="the kernel log has no hardware error near the end")
+    unseen = evidence.unseen.get("kernel-log", Unseen(because="the kernel log could not be read"))
+    remedy = unseen.remedy or "let the user read the kernel log (group adm, or kernel.dmesg_restrict=0)"
+    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+
+
+def _hardware(text: str, *, before_s: float = 0.5, pid: int = 0) -> KernelLog:
+    return KernelLog(lines=(KernelLine(at_ns=before(before_s), kind="hardware", pid=pid, text=text),))
+
+
+_KILLING = "Memory failure: 0x1f2e3: Killing python:812 due to hardware memory corruption"
+EXAMPLES = [
+    Example(evidence(signalled(7, signals=(caught(7, code=4, address=0x7F0000001000),))), fires=True),
+    Example(evidence(signalled(7), kernel_log=_hardware(_KILLING, pid=PID)), fires=True),
+    # A truncated file or a full /dev/shm.
+    Example(evidence(signalled(7, signals=(caught(7, code=2, address=0x7F0000001000),))), fires=False),
+    # Corrected errors, and a death of another kind.
+    Example(evidence(signalled(7), kernel_log=_hardware("EDAC MC0: 1 CE memory read error on DIMM_A1")), fires=False),
+    Example(
+        evidence(signalled(11, signals=(caught(11, code=1),)), kernel_log=_hardware(_KILLING, before_s=4000)),
+        fires=False,
+    ),
+    Example(evidence(signalled(7)), fires=False),
+    Example(evidence(exited(1), kernel_log=_hardware(_KILLING)), fires=False),
+]

@@ -1,0 +1,70 @@
+"""The memory of the program grew steadily until none was left: something keeps what it should give back.
+
+Warm-up and caches grow, too, but come to an end. Losses that are kept with their graph, lists that collect outputs,
+models that are built again and again, and displayed values in a notebook do not.
+
+Keep numbers instead of tensors (`loss.item()`), and compare two points in time with `tracemalloc` or `memray`.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.scarcity import lacked_memory
+from holter.diagnosis.specimens import evidence, failed, signalled
+from holter.model.evidence import Evidence, Memory, MemoryLevel
+from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+
+CAUSE = "memory-leak"
+CONTRIBUTES = True
+LEAST_S = 60.0
+LEAST_SHARE = 0.2
+"""Of what the program held at the end, grown during that time."""
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where memory ran out and the program's own had grown steadily for a minute or more."""
+    memory = evidence.memory
+    if not lacked_memory(evidence) or memory.growth_bytes_per_s is None or not memory.own_bytes:
+        return None
+    grown = memory.growth_bytes_per_s * memory.growth_s
+    share = grown / memory.own_bytes
+    rate = f"{words.size(memory.growth_bytes_per_s * 60)} a minute"
+    if memory.growth_s < LEAST_S or share < LEAST_SHARE:
+        return RuledOut(cause=CAUSE, because=_flat(memory, grown))
+    text = (
+        f"the program's memory grew by {rate} for {words.seconds(memory.growth_s)}, to {words.size(memory.own_bytes)}"
+    )
+    found = [
+        facts.fact(facts.SAMPLES, memory.sampled_ns or evidence.subject.at_ns, text),
+        *testimony.of_steps(evidence.subject),
+    ]
+    return Verdict(
+        cause=CAUSE,
+        confidence=0.8 if memory.growth_s >= 5 * LEAST_S else 0.65,
+        title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
+        because=testimony.few(found),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _flat(memory: Memory, grown: float) -> str:
+    over = words.seconds(memory.growth_s)
+    if grown <= 0:
+        return "the program's memory did not grow before the end"
+    held = words.size(memory.own_bytes or 0)
+    return f"the program's memory grew by {words.size(grown)} in the last {over} only, to {held}"
+
+
+_FULL = (MemoryLevel(level=0, limit_bytes=8 * 2**30, usage_bytes=7.9 * 2**30, kills=1),)
+_SLOW = Memory(levels=_FULL, own_bytes=7.8 * 2**30, growth_bytes_per_s=9e6, growth_s=700)
+_BURST = Memory(levels=_FULL, own_bytes=7.8 * 2**30, growth_bytes_per_s=2e9, growth_s=3)
+_ROOM = Memory(
+    own_bytes=2**30, growth_bytes_per_s=1e6, growth_s=900, total_bytes=64 * 2**30, available_bytes=50 * 2**30
+)
+EXAMPLES = [
+    Example(evidence(signalled(9, last_step=4100), memory=_SLOW), fires=True),
+    Example(evidence(signalled(9), memory=_SLOW, facts={"packages": {"tensorflow": "2.20"}}), fires=True),
+    # One large allocation.
+    Example(evidence(signalled(9), memory=_BURST), fires=False),
+    # It grew, and died of something else.
+    Example(evidence(failed("ValueError", "bad label"), memory=_ROOM), fires=False),
+]

@@ -1,0 +1,144 @@
+"""The program left by itself with an exit code that is not zero, and without an exception.
+
+`sys.exit(3)`, `sys.exit("text")`, `os._exit(4)` and `finish(exit_code=2)` do that, and so do commands that report a
+failure. Some codes have a meaning by custom: 2 for a wrong command line, 126 and 127 for a command that a shell could
+not run, 128 + n for a command that signal n ended.
+
+Look at the last lines that the program printed (`holter show RUN`), and for the place in it that chose this exit code.
+"""
+
+import signal
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.processes import ended_well, find_fatal_child, order_of_death
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, said, signalled
+from holter.diagnosis.texts import lines_near_end
+from holter.model.evidence import End, Evidence
+from holter.model.records import Finished
+from holter.model.state import signal_name
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "nonzero-exit"
+ASKED_S = 60.0
+_ASKS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_WORDS = {
+    2: "by custom a wrong command line",
+    124: "what `timeout` says of a command that ran too long",
+    126: "what a shell says of a command that it may not execute",
+    127: "what a shell says of a command that it can't find",
+}
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where the subject chose to leave with a code of its own."""
+    end = evidence.subject
+    code = _code(end)
+    if not code or end.raised is not None or end.signal is not None or ended_well(end) or was_asked_to_leave(end):
+        return None
+    if end.role == "child":
+        return None  # why a worker left is not known by its code: that is `worker-died`
+    return Verdict(
+        cause=CAUSE,
+        confidence=_confidence(evidence, code),
+        title=_title(end, code),
+        because=testimony.few(_because(evidence, code)),
+        advice=advise(CAUSE, evidence),
+        is_consequence=_is_consequence(evidence),
+    )
+
+
+def was_asked_to_leave(end: End) -> bool:
+    """A signal asked it to leave shortly before it did; then the signal is the cause, whatever code it chose."""
+    seen = [each for each in end.signals if each.signal in _ASKS and each.pid in (0, end.pid)]
+    if not any(each.signal == signal.SIGTERM for each in seen) and signal.SIGTERM in end.handled:
+        return True  # nobody knows when
+    return any(0 <= (end.at_ns - each.at_ns) / 1e9 <= ASKED_S for each in seen)
+
+
+def _code(end: End) -> int | None:
+    finished = end.finished
+    if finished is not None and finished.exit_code and (end.code is None or finished.how in ("finish", "context")):
+        return finished.exit_code
+    return end.code
+
+
+def _confidence(evidence: Evidence, code: int) -> float:
+    end = evidence.subject
+    if end.finished is not None or end.role in ("program", "rank"):
+        return 0.97 if end.finished is not None else 0.93
+    is_shell_code = 128 < code <= 128 + 64
+    return 0.6 if is_shell_code else 0.92 if evidence.said else 0.8  # without its last words it may be anything
+
+
+def _title(end: End, code: int) -> str:
+    finished = end.finished
+    if finished is not None and finished.exit_text:
+        return f"The program left with `sys.exit` and the words: {words.quote(finished.exit_text, 120)}"
+    if finished is not None and finished.how == "finish":
+        return f"The program ended the run with exit code {code}"
+    who = "The command" if end.role in ("command", "watched") else "The program"
+    how = " by `os._exit`, without cleaning up" if finished is not None and finished.how == "_exit" else " by itself"
+    return f"{who} left{how}, with exit code {code}{_meaning(end, code)}"
+
+
+def _meaning(end: End, code: int) -> str:
+    if end.finished is None and 128 < code <= 128 + 64:
+        return f", which a shell returns for a command that {signal_name(code - 128)} ended"
+    is_command = end.role in ("command", "watched")
+    return f", {_WORDS[code]}" if code in _WORDS and (is_command or code == 2) else ""
+
+
+def _because(evidence: Evidence, code: int) -> list[Fact]:
+    end = evidence.subject
+    found = [facts.of_status(end)] if end.status is not None else []
+    if end.finished is not None:
+        text = f"the program's last record says that it left ({end.finished.how}), and no exception was seen"
+        found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, text))
+    lines = [line for line in lines_near_end(evidence) if line.text.strip()]
+    last = next((line for line in lines if line.is_error), lines[0] if lines else None)
+    found += [facts.of_console(last)] if last else []
+    if not found:
+        found.append(facts.fact(testimony.JOURNAL, end.at_ns, f"exit code {code}"))
+    return [*found, *testimony.of_steps(end)]
+
+
+def _is_consequence(evidence: Evidence) -> bool:
+    """A command that reports the death of a process inside it, or a shell that hands on a code."""
+    end = evidence.subject
+    child = find_fatal_child(evidence)
+    if child is not None and (child.signal is not None or child.raised is not None):
+        return True
+    inside = [other for other in evidence.ranks if other.pid != end.pid and other.at_ns <= end.at_ns]
+    if end.role in ("command", "watched"):
+        return any(not ended_well(other) for other in inside)
+    order = order_of_death(evidence.ranks)
+    return order is not None and any(other.pid == end.pid for other in order.followers)
+
+
+_DONE = Finished(at_ns=before(0.1), how="atexit")
+_TEXT = Finished(at_ns=before(0.1), how="context", exit_code=1, exit_text="no such dataset: cifar11")
+_SHELL_CHILD = End(pid=900, role="child", name="python train.py", at_ns=before(0.1), status=11)
+EXAMPLES = [
+    Example(evidence(exited(3, finished=_DONE)), fires=True),
+    Example(evidence(exited(1, finished=_TEXT)), fires=True),
+    Example(evidence(exited(4, finished=Finished(at_ns=before(0.1), how="_exit", exit_code=4))), fires=True),
+    Example(evidence(exited(0, finished=Finished(at_ns=before(1), how="finish", exit_code=2))), fires=True),
+    # Nobody read its status, and it had said with what it left.
+    Example(evidence(gone(finished=Finished(at_ns=before(1), how="_exit", exit_code=4))), fires=True),
+    Example(evidence(gone(finished=_DONE)), fires=False),
+    Example(
+        evidence(exited(2, role="command"), said=(said("train.py: error: unrecognized arguments: --lr"),)), fires=True
+    ),
+    Example(evidence(exited(127, role="command"), said=(said("bash: trian: command not found"),)), fires=True),
+    Example(evidence(exited(139, role="command"), children=(_SHELL_CHILD,)), fires=True),
+    # It caught an exception and printed it; what ended it is its own exit code.
+    Example(evidence(exited(5, finished=_DONE), said=(said("ValueError: caught and printed"),)), fires=True),
+    Example(evidence(exited(0, finished=_DONE)), fires=False),
+    Example(evidence(failed("ValueError", "bad label")), fires=False),
+    Example(evidence(signalled(9)), fires=False),
+    # It lived on after SIGTERM, for long.
+    Example(evidence(exited(3, handled=(15,), signals=(caught(15, before_s=3000),))), fires=True),
+    # Somebody sent SIGTERM, and the program's handler chose the code.
+    Example(evidence(exited(143, handled=(15,), signals=(caught(15),))), fires=False),
+]

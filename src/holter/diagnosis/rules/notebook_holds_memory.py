@@ -1,0 +1,59 @@
+"""The notebook itself held much of the memory that ran out: variables of earlier cells, displayed values, a last
+traceback.
+
+A value that was shown stays in `Out[]` and `_` although its name is deleted, and a cell that failed keeps all its
+variables until the next failure.
+
+Free displayed values with `%reset -f out`, restart the kernel before a long training, or run it as a script.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
+from holter.diagnosis.specimens import evidence, failed, signalled
+from holter.model.evidence import Evidence, Memory, MemoryLevel
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "notebook-holds-memory"
+CONTRIBUTES = True
+LEAST_SHARE = 0.4
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where memory ran out in a notebook whose own process held a good part of it."""
+    memory = evidence.memory
+    if not evidence.is_notebook or not (lacked_memory(evidence) or lacked_gpu_memory(evidence)):
+        return None
+    at_ns = memory.sampled_ns or evidence.subject.at_ns
+    if lacked_gpu_memory(evidence):
+        error = evidence.subject.raised
+        found = [facts.of_exception(error)] if error else []
+        return _verdict(
+            evidence, 0.6, "It ran in a notebook, whose earlier cells may still hold memory of the GPU", found
+        )
+    limits = [level.limit_bytes for level in memory.levels if level.limit_bytes]
+    limit = min([*limits, *([memory.total_bytes] if memory.total_bytes else [])], default=None)
+    if limit is None or not memory.own_bytes or memory.own_bytes < LEAST_SHARE * limit:
+        return None
+    text = f"the notebook's kernel and its children held {words.size(memory.own_bytes)} of {words.size(limit)}"
+    return _verdict(evidence, 0.7, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
+
+
+def _verdict(evidence: Evidence, confidence: float, title: str, found: list[Fact], /) -> Verdict:
+    more = testimony.of_arrays(evidence.subject.raised) if evidence.subject.raised else ()
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=title,
+        because=testimony.few([*found, *more]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_FULL = Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, usage_bytes=7.9e9, kills=1),), own_bytes=7.5e9)
+EXAMPLES = [
+    Example(evidence(signalled(9), memory=_FULL, is_notebook=True), fires=True),
+    Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory."), is_notebook=True), fires=True),
+    Example(evidence(signalled(9), memory=_FULL), fires=False),
+    Example(evidence(failed("ValueError", "bad label"), is_notebook=True), fires=False),
+]

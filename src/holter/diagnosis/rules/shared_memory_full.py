@@ -1,0 +1,109 @@
+"""The shared memory in /dev/shm was used up; data loaders hand their batches over through it.
+
+A container has 64 MiB of it unless somebody asks for more. The program gets an exception, or SIGBUS in the middle of a
+copy when a page that was promised can't be had.
+
+Start the container with `--shm-size=8g` or `--ipc=host`, or use fewer workers and smaller batches.
+"""
+
+import errno
+import re
+import signal
+
+from holter.diagnosis import errnos, facts, spaces, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.specimens import caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.model.evidence import Disk, Evidence, Surroundings
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "shared-memory-full"
+MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = 0.96, 0.85, 0.93, 0.95, 0.86, 0.75
+LITTLE = 0.05
+_SAYS = re.compile(
+    r"unable to (?:allocate|open|mmap|resize|write).{0,40}(?:shared memory|/torch_)|insufficient shared memory"
+    r"|could not (?:allocate|create) shared memory|out of shared memory|shm_open.*No space"
+)
+_SHARED = re.compile(r"/dev/shm/|/memfd:|/SYSV|/torch_\d+")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on a bus error in a shared mapping, or on an exception about shared memory."""
+    ending = ending_of(evidence)
+    if ending is not None:
+        return _by_signal(evidence, ending)
+    raised = evidence.subject.raised
+    if raised is None:
+        return None
+    disk = _full(evidence)
+    fact = facts.of_exception(raised, is_type_decisive=False)
+    if _SAYS.search(foreign_text(raised)):
+        return _verdict(evidence, disk, SAID_AND_SEEN if disk else SAID, [fact])
+    number = errnos.find_errno(raised, errno.ENOSPC, errno.ENOMEM)
+    if number is not None and spaces.path_of(raised).startswith("/dev/shm"):
+        return _verdict(evidence, disk, NUMBER if number.is_sure else SAID, [facts.of_exception(raised)])
+    return None
+
+
+def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
+    if ending.signal != signal.SIGBUS or ending.is_sent:
+        return None
+    disk = _full(evidence)
+    line = line_near_end(evidence, _SAYS)
+    if ending.caught is None:
+        found = [facts.of_status(evidence.subject), *([facts.of_console(line)] if line else [])]
+        return _verdict(evidence, disk, UNSEEN, found) if disk or line else None
+    if not _SHARED.search(ending.caught.mapping) or ending.caught.code != 2:
+        return None
+    # Room in /dev/shm does not speak against it: what a process held there is free again after its death.
+    confidence = MAPPED if disk else MAPPED_UNSEEN
+    return _verdict(evidence, disk, confidence * ending.certainty, [facts.of_signal(ending.caught)])
+
+
+def _full(evidence: Evidence) -> Disk | None:
+    disk = spaces.shared_memory(evidence)
+    if disk is None or disk.free_bytes is None:
+        return None
+    return disk if spaces.is_full(disk) or disk.free_bytes < LITTLE * (disk.total_bytes or 0) else None
+
+
+def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: list[Fact], /) -> Verdict:
+    end = evidence.subject
+    size = f" of {words.size(disk.total_bytes)}" if disk and disk.total_bytes else ""
+    seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
+    because = dict.fromkeys([*found, *seen, facts.of_status(end)])
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(
+            f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
+        ),
+        because=tuple(because)[:5],
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _shm(free: int) -> Surroundings:
+    return Surroundings(disks=(Disk(path="/dev/shm", what="shared memory", free_bytes=free, total_bytes=2**26),))
+
+
+_MAPPED = caught(
+    7,
+    code=2,
+    address=0x7F00_0000_1000,
+    stack_pointer=0x7FFD_0000,
+    mapping="7f0000000000-7f0004000000 rw-s 0 00:1a 5 /dev/shm/torch_812",
+)
+_FILE = caught(7, code=2, address=0x7F00, stack_pointer=0x7FFD, mapping="7f00-7fff r--s 0 08:01 5 /data/train.bin")
+_TORCH = "unable to allocate shared memory(shm) for file </torch_812_1>: No space left on device (28)"
+EXAMPLES = [
+    Example(evidence(signalled(7, signals=(_MAPPED,)), surroundings=_shm(0)), fires=True),
+    Example(evidence(failed("RuntimeError", _TORCH), facts={"packages": {"torch": "2.13.0"}}), fires=True),
+    Example(evidence(failed("OSError", "[Errno 28] No space left on device: '/dev/shm/psm_1'")), fires=True),
+    Example(evidence(signalled(7), surroundings=_shm(4096), said=(said("Bus error"),)), fires=True),
+    Example(evidence(signalled(7, signals=(_FILE,)), surroundings=_shm(2**25)), fires=False),
+    Example(evidence(signalled(7, signals=(_MAPPED,)), surroundings=_shm(2**25)), fires=True),
+    Example(evidence(signalled(7, signals=(caught(7, sender_pid=5),)), surroundings=_shm(0)), fires=False),
+    Example(evidence(exited(1), surroundings=_shm(0)), fires=False),
+]

@@ -1,0 +1,70 @@
+"""The stack of a thread ran over: native code called itself too deeply, or took too large an array on the stack.
+
+Python stops its own recursion with a RecursionError; this happens in native code, in pickle and deep copies of deeply
+nested objects, after a high `sys.setrecursionlimit`, and sooner in threads, whose stacks are small.
+
+Turn the recursion into a loop, lower the recursion limit, or raise the stack (`ulimit -s`, `threading.stack_size`).
+"""
+
+import signal
+
+from holter.diagnosis import crashes, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import END_NS, PID, caught, evidence, failed, signalled
+from holter.model.evidence import Evidence, KernelLine, KernelLog, Surroundings
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "stack-overflow"
+SEEN, LOGGED, DEEP = 0.96, 0.93, 0.66
+DEPTH = 95
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGSEGV at an address beside the stack pointer, where nothing is mapped."""
+    crash = crashes.crash_of(evidence, signal.SIGSEGV, signal.SIGBUS)
+    if crash is None:
+        return None
+    if crashes.is_beside_the_stack(crash):
+        confidence = SEEN if crash.ending.caught else LOGGED
+        return _verdict(evidence, crash, confidence * crash.ending.certainty)
+    is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH
+    return _verdict(evidence, crash, DEEP) if is_deep else None
+
+
+def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> Verdict:
+    end = evidence.subject
+    caught = crash.ending.caught
+    thread = " of a thread" if caught is not None and caught.thread not in (0, end.pid) else ""
+    around = evidence.surroundings
+    size = f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and not thread else ""
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(
+            f"the stack{size}{thread} of {words.process(end)} ran over{crashes.where(evidence, crash)}"
+        ),
+        because=crashes.because(evidence, crash),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_OVER = caught(11, code=1, address=0x7FFD_0000_0F00, stack_pointer=0x7FFD_0000_1000)
+_THREAD = caught(
+    11, code=2, thread=813, address=0x7F10_0000_0F00, stack_pointer=0x7F10_0000_1000, mapping="7f1-7f2 ---p 0 0 0"
+)
+_LINE = f"python3[{PID}]: segfault at 7ffd00000f00 ip 00 sp 7ffd00001000 error 6 in libfoo.so[7f0]"
+_FRAMES = "".join('  File "/home/ada/train.py", line 9 in walk\n' for _ in range(100))
+EXAMPLES = [
+    Example(evidence(signalled(11, signals=(_OVER,)), surroundings=Surroundings(stack_limit_bytes=2**23)), fires=True),
+    Example(evidence(signalled(11, signals=(_THREAD,))), fires=True),
+    Example(
+        evidence(
+            signalled(11), kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_LINE),))
+        ),
+        fires=True,
+    ),
+    Example(evidence(signalled(11, fault_log=f"Current thread 0x01 (most recent call first):\n{_FRAMES}")), fires=True),
+    Example(evidence(signalled(11, signals=(caught(11, code=1, address=8, stack_pointer=0x7FFD),))), fires=False),
+    Example(evidence(signalled(11, signals=(caught(11, sender_pid=77),))), fires=False),
+    Example(evidence(failed("RecursionError", "maximum recursion depth exceeded")), fires=False),
+]

@@ -1,0 +1,118 @@
+"""The program lived on without getting on: no step for much longer than usual.
+
+It may have been stopped (SIGSTOP, a frozen cgroup), wait for a device or a disk, wait for a lock that nobody gives
+back (a fork while threads held it), wait for a data loader's worker, or compute in one endless call. A living run can
+have this cause.
+
+Look at the stacks of all threads (`py-spy dump --pid PID`), which show what it waits for; start workers with `spawn`
+where threads were running, and give data loaders a `timeout`.
+"""
+
+import re
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.mistakes import forked_with_threads
+from holter.diagnosis.processes import at_step, call, ended_well, find_laggard, tell_laggard
+from holter.diagnosis.remedies import program
+from holter.diagnosis.specimens import BEGAN_NS, END_NS, PID, caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import in_exception
+from holter.model.evidence import End, Evidence, Stall
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "stalled"
+OF_THE_LIVING = True
+LEAST_S = 60.0
+TIMES = 10.0
+_LOADER_TIMEOUT = re.compile(r"DataLoader timed out after [\d.]+ seconds?")
+_IDLE_PERCENT = 5.0
+_GAVE_UP = (None, 2, 9, 15)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on what somebody recorded of a stall that lasted to the end, or on a data loader's timeout."""
+    end = evidence.subject
+    if not end.is_alive and ended_well(end):
+        return None
+    if match := in_exception(evidence, _LOADER_TIMEOUT):
+        return _verdict(evidence, 0.9, f"A worker of the data loader stood still: {match[0]}", ())
+    stall = _own_stall(evidence)
+    if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):
+        return None
+    what, confidence = _what(evidence, stall)
+    usual = f" (usually {words.seconds(stall.usual_s)})" if stall.usual_s else ""
+    laggard = find_laggard(evidence)
+    if laggard is not None and laggard.pid != end.pid:
+        what = f"it waits for {call(laggard)}, which is behind{at_step(laggard)}"
+    title = f"{call(end)} has not got on for {words.seconds(stall.silent_s)}{usual}: {what}"
+    if end.is_alive:
+        return _verdict(evidence, confidence, words.sentence(title), _of_stall(end, stall))
+    # Whoever ended it then may have done so because it stood still: a guess, where nobody says so.
+    return _verdict(evidence, 0.55, words.sentence(f"{title}; then it was ended"), _of_stall(end, stall))
+
+
+def _own_stall(evidence: Evidence) -> Stall | None:
+    own = [each for each in evidence.stalls if each.rank in (None, evidence.subject.rank)]
+    long = [each for each in own if each.silent_s >= max(LEAST_S, TIMES * each.usual_s)]
+    stopped = [each for each in own if each.kernel_state == "T"]
+    return max(long or stopped, key=lambda each: each.silent_s, default=None)
+
+
+def _what(evidence: Evidence, stall: Stall) -> tuple[str, float]:
+    if stall.kernel_state == "T":
+        return "it was stopped by a signal and waits to be continued", 0.95
+    if stall.kernel_state == "D":
+        return "it waits for a disk, a device or a frozen cgroup", 0.85
+    if stall.cpu_percent is not None and stall.cpu_percent > _IDLE_PERCENT:
+        return f"it computes ({stall.cpu_percent:.0f} % of a core) without an end in sight", 0.7
+    if forked_with_threads(evidence):
+        return (
+            "it sleeps; Python had warned of a fork while threads ran, which copies locks that nobody gives back",
+            0.85,
+        )
+    return "it sleeps and waits for something that does not come", 0.8
+
+
+def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:
+    cpu = f", {stall.cpu_percent:.0f} % of a core in use" if stall.cpu_percent is not None else ""
+    state = f", kernel state {stall.kernel_state}" if stall.kernel_state else ""
+    text = f"no row for {words.seconds(stall.silent_s)}, usually one in {words.seconds(stall.usual_s)}{cpu}{state}"
+    found = [facts.fact(facts.SAMPLES, end.at_ns, text)]
+    if stall.stack:
+        found.append(facts.fact("stacks", end.at_ns, f"it stood at {words.quote(stall.stack, 200)}"))
+    return tuple(found)
+
+
+def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fact, ...], /) -> Verdict:
+    end = evidence.subject
+    extra = (program.spawn_workers,) if forked_with_threads(evidence) else ()
+    more = [facts.of_exception(end.raised)] if end.raised else []
+    status = [] if end.is_alive else [facts.of_status(end)]
+    steps = () if end.is_alive else testimony.of_steps(end)
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=title,
+        because=testimony.few([*found, *more, *status, *tell_laggard(evidence), *steps]),
+        advice=advise(CAUSE, evidence, *extra),
+    )
+
+
+_ALIVE = End(pid=PID, began_ns=BEGAN_NS, at_ns=END_NS, is_alive=True, last_step=400, last_row_ns=END_NS - 900 * 10**9)
+_LOCK = Stall(
+    silent_s=900, usual_s=0.4, cpu_percent=0.0, kernel_state="S", stack="acquire < get < next_batch (train.py:20)"
+)
+_SHORT = Stall(silent_s=70, usual_s=30)
+_STOPPED = Stall(silent_s=30, usual_s=0.4, kernel_state="T")
+_FORKED = "This process (pid=812) is multi-threaded, use of fork() may lead to deadlocks in the child."
+EXAMPLES = [
+    Example(evidence(_ALIVE, state="running", stalls=(_LOCK,), said=(said(_FORKED, before_s=900),)), fires=True),
+    Example(evidence(_ALIVE, state="running", stalls=(_STOPPED,)), fires=True),
+    Example(evidence(failed("RuntimeError", "DataLoader timed out after 5 seconds")), fires=True),
+    # A long evaluation is no stall.
+    Example(evidence(_ALIVE, state="running", stalls=(_SHORT,)), fires=False),
+    Example(evidence(_ALIVE, state="running"), fires=False),
+    Example(evidence(exited(0), stalls=(_LOCK,)), fires=False),
+    # It went on after the stall and died of something else.
+    Example(evidence(signalled(11, signals=(caught(11, code=1),)), stalls=(_LOCK,)), fires=False),
+]

@@ -1,0 +1,153 @@
+"""A disk or a network file system failed: it could not read or write, or the kernel made it read-only to save what is
+left.
+
+`Input/output error` (EIO), `Read-only file system` (EROFS) and `Stale file handle` (ESTALE) are how a program sees it;
+the kernel log has the device's own words. EIO on a terminal that was closed, and a file system that was mounted
+read-only on purpose, look alike.
+
+Save what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the state of the network mount.
+"""
+
+import re
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.processes import ended_well
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.texts import foreign_text, source_line
+from holter.model.evidence import Disk, Evidence, KernelLine, KernelLog, Surroundings
+from holter.model.records import Raised
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "storage-fault"
+NEAR_S = 600.0
+_ERROR = re.compile(
+    r"\[Errno (?P<number>5|30|116|121|61)\] (?P<words>[^:\n]+)(?P<path>: [^\n]+)?|(?P<stale>Stale (?:NFS )?file handle)"
+    r"|(?P<io>Input/output error)|errno = (?P<hdf>5|30|116),"
+)
+_WORDS = {
+    "5": "an input/output error",
+    "30": "a file system that is read-only",
+    "116": "a stale handle of a network mount",
+}
+_TERMINAL = re.compile(r"print\(|stdout|stderr|sys\.std|input\(|\.write_line|tqdm|logging")
+_GRAVE = re.compile(
+    r"I/O error|EXT4-fs error|XFS.*(?:corruption|shut(?:ting)? down)|BTRFS.*error|remount.*read-only|nfs: server .* not"
+)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on an errno of failing storage in the exception, or on a SIGBUS with the kernel's word."""
+    end = evidence.subject
+    if ended_well(end):
+        return None
+    line = _kernel_line(evidence)
+    if end.raised is None:
+        mapped = end.caught(7)
+        is_file = (
+            mapped is not None and not mapped.is_sent and " /" in mapped.mapping and "/dev/shm" not in mapped.mapping
+        )
+        if end.signal != 7 or line is None or not is_file:
+            return None
+        return _verdict(evidence, 0.9, "reading a mapped file failed", line)
+    match = _ERROR.search(foreign_text(end.raised))
+    if match is None:
+        return None
+    if _is_terminal(end.raised, match):
+        return RuledOut(
+            cause=CAUSE, because="the input/output error was that of a terminal that is gone, not of a disk"
+        )
+    number = match["number"] or match["hdf"] or ("116" if match["stale"] else "5")
+    confidence = _confidence(evidence, number, line, has_path=bool(match["path"]))
+    path = (match["path"] or "").removeprefix(": ")
+    where = f" at {words.quote(path, 80)}" if path else ""
+    return _verdict(evidence, confidence, f"{_WORDS.get(number, match[0])}{where}", line)
+
+
+def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine | None, /) -> Verdict:
+    end = evidence.subject
+    found = [facts.of_exception(end.raised)] if end.raised else []
+    found += [testimony.of_kernel_line(line)] if line else []
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=f"The storage failed: {what}",
+        because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, has_path: bool) -> float:
+    if line is not None:
+        return 0.97
+    if number == "30":
+        # Where somebody wrote there before, it became read-only; at the start it may always have been so.
+        end = evidence.subject
+        age_s = (end.at_ns - end.began_ns) / 1e9 if end.began_ns else 0.0
+        return 0.88 if age_s > 60 or _read_only(evidence) else 0.75
+    if number == "116":
+        return 0.93
+    return 0.92 if has_path else 0.75
+
+
+def _is_terminal(error: Raised, match: re.Match[str]) -> bool:
+    is_io = (match["number"] or "5") == "5" and not match["path"] and not match["stale"]
+    return is_io and _TERMINAL.search(source_line(error)) is not None
+
+
+def _kernel_line(evidence: Evidence) -> KernelLine | None:
+    end_ns = evidence.subject.at_ns
+    lines = evidence.kernel_log.lines if evidence.kernel_log else ()
+    near = [
+        line for line in lines if line.kind in ("io", "file-system") and -5 <= (end_ns - line.at_ns) / 1e9 <= NEAR_S
+    ]
+    return next((line for line in reversed(near) if _GRAVE.search(line.text)), None)
+
+
+def _read_only(evidence: Evidence) -> list[Disk]:
+    disks = (evidence.surroundings.disks if evidence.surroundings else None) or ()
+    return [disk for disk in disks if disk.is_read_only and disk.what == "error"]
+
+
+def _of_disks(evidence: Evidence) -> list[Fact]:
+    at_ns = evidence.subject.at_ns
+    return [
+        facts.fact(facts.DISKS, at_ns, f"the file system of {disk.path} is read-only") for disk in _read_only(evidence)
+    ]
+
+
+def _kernel(kind: str, text: str, *, before_s: float = 2.0) -> KernelLog:
+    return KernelLog(lines=(KernelLine(at_ns=before(before_s), kind=kind, text=text),))
+
+
+_IO = "[Errno 5] Input/output error: '/data/train.bin'"
+_MAP = "7f0000000000-7f0000100000 r--s 00000000 08:01 131 /data/train.bin"
+EXAMPLES = [
+    Example(
+        evidence(failed("OSError", _IO), kernel_log=_kernel("io", "I/O error, dev sda, sector 2048 op 0x0:(READ)")),
+        fires=True,
+    ),
+    Example(evidence(failed("OSError", _IO)), fires=True),
+    Example(
+        evidence(
+            failed("OSError", "[Errno 30] Read-only file system: '/data/last.ckpt'"),
+            surroundings=Surroundings(disks=(Disk(path="/data/last.ckpt", what="error", is_read_only=True),)),
+        ),
+        fires=True,
+    ),
+    Example(evidence(failed("OSError", "[Errno 116] Stale file handle: '/nfs/train.bin'")), fires=True),
+    Example(
+        evidence(
+            signalled(7, signals=(caught(7, code=2, mapping=_MAP),)),
+            kernel_log=_kernel("io", "Buffer I/O error on dev sda1, logical block 12, async page read"),
+        ),
+        fires=True,
+    ),
+    # A terminal that was closed.
+    Example(evidence(failed("OSError", "[Errno 5] Input/output error", statement="print(loss)")), fires=False),
+    Example(evidence(failed("OSError", "[Errno 28] No space left on device")), fires=False),
+    # The user's own words, and a kernel line of another time.
+    Example(evidence(failed("OSError", _IO, statement="raise OSError(5, text)")), fires=False),
+    Example(evidence(signalled(9), kernel_log=_kernel("io", "I/O error, dev sdb", before_s=5000)), fires=False),
+    Example(evidence(exited(0), said=(said("Input/output error"),)), fires=False),
+]

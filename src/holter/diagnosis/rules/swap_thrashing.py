@@ -1,0 +1,60 @@
+"""The machine was so short of memory that everything waited for the disk to bring pages back.
+
+Steps become many times slower, and whoever watches may take the run for a stuck one; often it is then killed for
+memory.
+
+Use less memory than the machine has, or lower the number of workers; more swap only makes it last longer.
+"""
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import evidence, exited, signalled
+from holter.model.evidence import Evidence, Memory
+from holter.model.verdicts import Answer, Example, Verdict
+
+CAUSE = "swap-thrashing"
+CONTRIBUTES = True
+PRESSURE_PERCENT = 20.0
+SWAP_BYTES_PER_S = 5 * 2**20
+FAULTS_PER_S = 500.0
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on two signs of three: time lost to memory, pages written to swap, pages read back."""
+    memory = evidence.memory
+    signs = []
+    if (memory.full_pressure_percent or 0) >= PRESSURE_PERCENT:
+        signs.append(f"everything waited for memory {memory.full_pressure_percent:.0f} % of the time")
+    if (memory.swap_out_bytes_per_s or 0) >= SWAP_BYTES_PER_S:
+        signs.append(f"{words.size(memory.swap_out_bytes_per_s or 0)}/s went to swap")
+    if (memory.major_faults_per_s or 0) >= FAULTS_PER_S:
+        signs.append(f"{memory.major_faults_per_s:,.0f} pages a second came back from the disk")
+    if len(signs) < 2:
+        return None
+    at_ns = memory.sampled_ns or evidence.subject.at_ns
+    found = [facts.fact(facts.SAMPLES, at_ns, words.listed(signs))]
+    if memory.swap_total_bytes and memory.swap_free_bytes is not None:
+        text = f"{words.size(memory.swap_free_bytes)} of {words.size(memory.swap_total_bytes)} swap were left"
+        found.append(facts.fact(facts.SAMPLES, at_ns, text))
+    return Verdict(
+        cause=CAUSE,
+        confidence=0.8,
+        title=f"The machine was busy with swapping: {words.listed(signs)}",
+        because=testimony.few(found),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_BUSY = Memory(
+    full_pressure_percent=48,
+    swap_out_bytes_per_s=80e6,
+    major_faults_per_s=4000,
+    swap_total_bytes=8e9,
+    swap_free_bytes=1e8,
+)
+EXAMPLES = [
+    Example(evidence(signalled(9), memory=_BUSY), fires=True),
+    # Data that is read through a memory map faults, too.
+    Example(evidence(exited(1), memory=Memory(major_faults_per_s=9000, full_pressure_percent=0.3)), fires=False),
+    Example(evidence(signalled(9)), fires=False),
+]

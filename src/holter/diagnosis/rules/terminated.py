@@ -1,0 +1,97 @@
+"""The process was asked to leave with SIGTERM, and left.
+
+`kill` without a number sends it, and so do service managers, container runtimes, schedulers and a machine that shuts
+down, mostly some seconds before SIGKILL. A program that handles it and leaves with an exit code of its own, even 0, was
+still ended by it.
+
+Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import SEE_END, UNSEEN_END, is_silent
+from holter.diagnosis.requests import Request, request_of
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, signalled
+from holter.model.evidence import Evidence
+from holter.model.records import Finished
+from holter.model.verdicts import Answer, Example, Fact, NotObservable, Verdict
+
+CAUSE = "terminated"
+SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
+SCHEDULED = 0.8
+LATE_S = 30.0
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on SIGTERM as the end, and on an end of its own soon after it."""
+    request = request_of(evidence, signal.SIGTERM)
+    if request is None:
+        because = f"{UNSEEN_END}: it may have been SIGTERM"
+        return NotObservable(cause=CAUSE, because=because, remedy=SEE_END) if is_silent(evidence) else None
+    confidence = _confidence(evidence, request) * request.certainty
+    has_scheduler = evidence.job is not None or bool(evidence.facts.get("schedulers"))
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence * (SCHEDULED if has_scheduler and not _is_by_a_person(request) else 1.0),
+        title=_title(evidence, request),
+        because=_because(evidence, request),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+def _confidence(evidence: Evidence, request: Request) -> float:
+    if not request.is_handled:
+        return SEEN if request.caught else BY_STATUS
+    if request.delay_s > LATE_S:
+        return LATE
+    return RAISED if evidence.subject.raised is not None else HANDLED
+
+
+def _is_by_a_person(request: Request) -> bool:
+    sender = request.caught.sender if request.caught else ""
+    return any(name in sender for name in ("bash", "zsh", "fish", "sh:", "kill", "htop", "python", "timeout"))
+
+
+def _title(evidence: Evidence, request: Request) -> str:
+    end = evidence.subject
+    sender = (
+        facts.sender_of(request.caught, evidence.senders) if request.caught and request.caught.is_sent else "somebody"
+    )
+    title = f"{sender} asked {words.process(end)} to leave with SIGTERM"
+    if not request.is_handled:
+        return words.sentence(title)
+    after = f" {words.seconds(request.delay_s)} later" if request.delay_s >= 1 else ""
+    how = words.exit_words(end) if end.status is not None or end.raised else "by itself"
+    return words.sentence(f"{title}, and it left{after} {how}")
+
+
+def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
+    end = evidence.subject
+    found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
+    if request.is_handled and request.caught is None:
+        found.append(facts.fact(facts.SIGNAL, end.at_ns, "SIGTERM arrived, and the program's own handler ran"))
+    found.append(facts.of_status(end))
+    found += [facts.of_exception(end.raised)] if end.raised else []
+    return tuple(found)
+
+
+_SHELL = caught(15, sender_pid=77, sender="bash: -bash")
+EXAMPLES = [
+    Example(evidence(signalled(15, signals=(_SHELL,))), fires=True),
+    Example(evidence(signalled(15)), fires=True),
+    # It saved, and left with 0: it looks like success.
+    Example(evidence(exited(0, signals=(_SHELL,), handled=(15,))), fires=True),
+    Example(evidence(exited(143, handled=(15,))), fires=True),
+    # It survived a SIGTERM ten minutes ago, and then failed by itself.
+    Example(
+        evidence(failed("ValueError", "bad label", signals=(caught(15, before_s=600),), handled=(15,))), fires=False
+    ),
+    Example(
+        evidence(exited(0, signals=(_SHELL,), handled=(15,), finished=Finished(at_ns=before(9), exit_code=0))),
+        fires=False,
+    ),
+    Example(evidence(signalled(9, signals=(caught(15, before_s=5),))), fires=False),
+    Example(evidence(exited(0)), fires=False),
+]

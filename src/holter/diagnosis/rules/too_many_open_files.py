@@ -1,0 +1,99 @@
+"""The program had as many files, sockets and pipes open as it may have.
+
+Each worker, each mapped or shared tensor and each file that nobody closes counts; the usual limit is 1,024.
+
+Raise the limit in the shell that starts the program (`ulimit -n 65536`), and open files in a `with` block.
+"""
+
+import errno
+import re
+
+from holter.diagnosis import errnos, facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.model.evidence import Evidence, Surroundings
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "too-many-open-files"
+SEEN, BY_NUMBER, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.87, 0.7, 0.75
+NEAR = 0.9
+_SAYS = re.compile(r"Too many open files|EMFILE|ulimit -n")
+_INDIRECT = re.compile(r"received \d+ items of ancdata|unable to open shared memory object")
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires on the error number; on words only with less confidence."""
+    raised = evidence.subject.raised
+    if raised is None:
+        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line and line.is_error else None
+    found = errnos.find_errno(raised, errno.EMFILE, errno.ENFILE)
+    text = foreign_text(raised)
+    fact = facts.of_exception(raised, is_type_decisive=found is not None and found.is_sure)
+    if found is not None and found.is_sure:
+        return _verdict(evidence, SEEN if _is_near(evidence) else BY_NUMBER, [fact])
+    if found is not None or _SAYS.search(text):
+        return _verdict(evidence, SEEN if _is_near(evidence) else BY_WORDS, [fact])
+    if not _INDIRECT.search(text):
+        return None
+    if _is_near(evidence) is False:
+        return RuledOut(cause=CAUSE, because=f"only {_count(evidence)} were open")
+    return _verdict(evidence, 0.93 if _is_near(evidence) else INDIRECT, [fact])
+
+
+def _is_near(evidence: Evidence) -> bool | None:
+    around = evidence.surroundings
+    if around is None or around.open_files is None or not around.open_files_limit:
+        return None
+    return around.open_files >= NEAR * around.open_files_limit
+
+
+def _count(evidence: Evidence) -> str:
+    around = evidence.surroundings
+    if around is None or around.open_files is None:
+        return "as many files as it may have"
+    limit = f" of {around.open_files_limit:,}" if around.open_files_limit is not None else ""
+    return f"{around.open_files:,}{limit} files"
+
+
+def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+    end = evidence.subject
+    around = evidence.surroundings
+    seen = []
+    if around is not None and around.open_files is not None:
+        text = f"{_count(evidence)} were open (RLIMIT_NOFILE)"
+        seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(f"{words.process(end)} could not open another file: it had {_count(evidence)} open"),
+        because=(*found, *seen, facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_NEAR_LIMIT = Surroundings(open_files=1024, open_files_limit=1024)
+EXAMPLES = [
+    Example(
+        evidence(failed("OSError", "[Errno 24] Too many open files: 'a.npy'"), surroundings=_NEAR_LIMIT), fires=True
+    ),
+    Example(
+        evidence(
+            failed("RuntimeError", "received 0 items of ancdata"),
+            surroundings=_NEAR_LIMIT,
+            facts={"packages": {"torch": "2.13.0"}},
+        ),
+        fires=True,
+    ),
+    Example(evidence(failed("RuntimeError", "unable to mmap: Too many open files (24)")), fires=True),
+    Example(
+        evidence(
+            failed("RuntimeError", "received 0 items of ancdata"),
+            surroundings=Surroundings(open_files=9, open_files_limit=1024),
+        ),
+        fires=False,
+    ),
+    Example(evidence(failed("ValueError", "24 classes"), surroundings=_NEAR_LIMIT), fires=False),
+    Example(evidence(exited(0), said=(said("Too many open files"),)), fires=False),
+]

@@ -1,0 +1,110 @@
+"""The program, or its user, had as many processes and threads as are allowed, and could not start another.
+
+Each data-loader worker starts its own threads for OpenMP and BLAS; `ulimit -u` counts all threads of the user on the
+machine, `pids.max` those of the container.
+
+Set `OMP_NUM_THREADS=1` in the workers, start fewer of them, or raise the limit (`ulimit -u`, `--pids-limit`).
+"""
+
+import errno
+import re
+
+from holter.diagnosis import errnos, facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.model.evidence import Evidence, Surroundings
+from holter.model.records import Raised
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "too-many-processes"
+SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.8
+NEAR = 0.9
+_THREAD = re.compile(r"can't start new thread|Thread creation failed|pthread_create (?:failed|has failed)")
+_FORK = re.compile(r"fork|_fork_exec|Popen|posix_spawn|spawnv|Process|start\(\)|clone|subprocess")
+_SAYS = re.compile(
+    r"fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed"
+    r"|Thread creation failed|Cannot fork|unable to fork"
+)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where a fork or a thread was refused."""
+    raised = evidence.subject.raised
+    if raised is None:
+        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        if line is None or not line.is_error:
+            return None
+        return _verdict(evidence, PRINTED_AND_SEEN if _is_near(evidence) else PRINTED, [facts.of_console(line)])
+    confidence = _confidence(evidence, raised)
+    if confidence is None:
+        return None
+    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence != BY_WORDS)])
+
+
+def _confidence(evidence: Evidence, raised: Raised) -> float | None:
+    """None where it is about something else: a socket that would block, or a stack for which there is no memory."""
+    if _THREAD.search(foreign_text(raised)):
+        if _is_near(evidence):
+            return SEEN
+        return None if _is_out_of_addresses(evidence) else BY_WORDS
+    number = errnos.find_errno(raised, errno.EAGAIN)
+    if number is None or not number.is_sure or not _FORK.search(raised.traceback):
+        return None
+    return SEEN if _is_near(evidence) else BY_NUMBER
+
+
+def _is_near(evidence: Evidence) -> bool:
+    around = evidence.surroundings
+    if around is None or around.threads is None or not around.threads_limit:
+        return False
+    return around.threads >= NEAR * around.threads_limit or around.threads_limit - around.threads <= 2
+
+
+def _is_out_of_addresses(evidence: Evidence) -> bool:
+    around = evidence.surroundings
+    if around is None or around.address_space_bytes is None or not around.address_space_limit_bytes:
+        return False
+    return around.address_space_bytes >= NEAR * around.address_space_limit_bytes
+
+
+def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+    end, around = evidence.subject, evidence.surroundings
+    seen, limit = [], ""
+    if around is not None and around.threads is not None and around.threads_limit is not None:
+        limit = f": {around.threads:,} of {around.threads_limit:,} were in use"
+        text = f"{around.threads:,} of {around.threads_limit:,} processes and threads were in use"
+        seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(f"{words.process(end)} could not start another process or thread{limit}"),
+        because=(*found, *seen, facts.of_status(end)),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_NEAR_LIMIT = Surroundings(threads=1023, threads_limit=1024)
+_FORKED = failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="os.fork()")
+EXAMPLES = [
+    Example(evidence(failed("RuntimeError", "can't start new thread"), surroundings=_NEAR_LIMIT), fires=True),
+    Example(evidence(failed("RuntimeError", "can't start new thread"), config={"num_workers": 32}), fires=True),
+    Example(evidence(_FORKED), fires=True),
+    Example(
+        evidence(exited(254, role="command"), said=(said("bash: fork: retry: Resource temporarily unavailable"),)),
+        fires=True,
+    ),
+    Example(
+        evidence(failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="sock.recv(9)")),
+        fires=False,
+    ),
+    # A thread needs a stack: here it is the address space that has run out.
+    Example(
+        evidence(
+            failed("RuntimeError", "can't start new thread"),
+            surroundings=Surroundings(address_space_bytes=990, address_space_limit_bytes=1000),
+        ),
+        fires=False,
+    ),
+    Example(evidence(failed("ValueError", "no"), surroundings=_NEAR_LIMIT), fires=False),
+]

@@ -1,0 +1,160 @@
+"""The program raised an exception that nobody caught, and Python ended it.
+
+The traceback says where; the innermost line of your own code is the place to begin. An exception in a thread, a task
+or a callback does not end a program and is no cause; neither is one that was caught and printed. Where an exception is
+only the sign of something else (a full disk, a dead worker, a lost partner), that other cause is named instead.
+
+Start at the line named in the title. To go on from the last checkpoint after the fix, pass `resume` to `holter.init`.
+"""
+
+import re
+
+import msgspec
+
+from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.advice import Remedy, advise
+from holter.diagnosis.mistakes import find_mistake
+from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, order_of_death
+from holter.diagnosis.remedies import several
+from holter.diagnosis.specimens import caught, evidence, exited, failed, raised, signalled
+from holter.diagnosis.texts import type_names
+from holter.model.evidence import End, Evidence
+from holter.model.records import Cause, Finished, Raised
+from holter.model.verdicts import Answer, Example, Fact, Verdict
+
+CAUSE = "uncaught-exception"
+_ENDS = ("main", "child", "printed")
+_HANDED_OVER = re.compile(r"Caught (\S+) in (.+?)\.\s*Original Traceback.*?\n(\S[^\n]*)\s*$", re.DOTALL)
+_THREAD_S = 60.0
+_TEARDOWN_SIGNALS = (6, 11)
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where an exception ended the subject."""
+    end = evidence.subject
+    error = end.raised
+    if error is None or error.where not in _ENDS or type_names(error) & {"KeyboardInterrupt"}:
+        return None
+    if ended_well(end) or (end.signal is not None and end.signal not in _TEARDOWN_SIGNALS):
+        return None
+    inside = _raised_inside(end, error)
+    at_work = msgspec.structs.replace(end, raised=inside)
+    return Verdict(
+        cause=CAUSE,
+        confidence=_confidence(end, error),
+        title=_title(end, error, inside),
+        because=testimony.few(_because(evidence, error)),
+        advice=advise(CAUSE, msgspec.structs.replace(evidence, subject=at_work), *_remedies(error)),
+        is_consequence=_is_consequence(evidence),
+    )
+
+
+def _confidence(end: End, error: Raised) -> float:
+    if error.where == "printed":
+        return 0.85
+    if end.signal is not None:
+        return 0.75  # Python was on its way out when native code fell over
+    return 0.97 if end.code is not None else 0.93
+
+
+def _raised_inside(end: End, error: Raised) -> Raised:
+    """The same exception as a worker raised it, before it was handed to the program: there the place is."""
+    handed = [
+        other
+        for other in end.others_raised
+        if other.where == "pool" and other.message in error.message and other.type in f"{error.type} {error.message}"
+    ]
+    return handed[-1] if handed else error
+
+
+def _title(end: End, error: Raised, inside: Raised) -> str:
+    kind, message, where = error.type, error.message, ""
+    if found := _HANDED_OVER.search(message):
+        kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
+    name = kind.rpartition(".")[2] + where
+    said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
+    place = testimony.place(inside)
+    who = f"rank {end.rank}: " if end.rank is not None else ""
+    mistake = find_mistake(error)
+    told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
+    return words.sentence(f"{told}: {mistake.explanation}" if mistake else f"{told}; nobody caught it")
+
+
+def _because(evidence: Evidence, error: Raised) -> list[Fact]:
+    end = evidence.subject
+    inside = _raised_inside(end, error)
+    found = [facts.of_exception(error), facts.of_status(end)]
+    if inside is not error:
+        found.append(facts.of_exception(inside))
+    found += [*testimony.of_cause(error), *testimony.of_way(error)]
+    if type_names(error) & {"MemoryError", "OutOfMemoryError", "ResourceExhaustedError"}:
+        found += testimony.of_arrays(inside)
+    return [*found, *_dead_threads(end, error), *testimony.of_steps(end)]
+
+
+def _dead_threads(end: End, error: Raised) -> list[Fact]:
+    """A thread that had died just before may be why; it did not end the program itself."""
+    near = [
+        other
+        for other in end.others_raised
+        if other.where == "thread" and 0 <= (error.at_ns - other.at_ns) / 1e9 <= _THREAD_S
+    ]
+    return [
+        facts.fact(facts.EXCEPTION, other.at_ns, f"before that, thread {other.thread} ended with {other.type}")
+        for other in near[-1:]
+    ]
+
+
+def _remedies(error: Raised) -> tuple[Remedy, ...]:
+    mistake = find_mistake(error)
+    return (mistake.remedy,) if mistake else (several.install_module,)
+
+
+def _is_consequence(evidence: Evidence) -> bool:
+    end = evidence.subject
+    if lost_a_child(end) or find_lost_child(evidence) is not None:
+        return True
+    order = order_of_death(evidence.ranks)
+    return lost_a_peer(end) and order is not None and order.first.pid != end.pid
+
+
+_POOL = Cause(type="concurrent.futures.process._RemoteTraceback", message="")
+EXAMPLES = [
+    Example(evidence(failed("ZeroDivisionError", "division by zero", last_step=41)), fires=True),
+    Example(
+        evidence(failed("ValueError", "bad label", raised=raised("ValueError", "bad", causes=(_POOL,)))), fires=True
+    ),
+    Example(evidence(failed("ModuleNotFoundError", "No module named 'einops'")), fires=True),
+    Example(
+        evidence(
+            failed(
+                "RuntimeError",
+                "An attempt has been made to start a new process before the\n        current process has finished its "
+                "bootstrapping phase.",
+            )
+        ),
+        fires=True,
+    ),
+    Example(
+        evidence(failed("RuntimeError", "Cannot re-initialize CUDA in forked subprocess. To use CUDA…")), fires=True
+    ),
+    Example(evidence(failed("AttributeError", "Can't pickle local object 'main.<locals>.collate'")), fires=True),
+    Example(
+        evidence(failed("BlockingIOError", "[Errno 11] Unable to synchronously open file (unable to lock file)")),
+        fires=True,
+    ),
+    # A thread's exception leaves the program alone.
+    Example(evidence(exited(0, others_raised=(raised("ValueError", "in a thread", where="thread"),))), fires=False),
+    # Caught, printed, and then the program left on its own terms.
+    Example(evidence(exited(3, others_raised=(raised("ValueError", "handed over", where="pool"),))), fires=False),
+    # Ctrl-C is an exception in Python, and not the program's own.
+    Example(
+        evidence(signalled(2, raised=raised("KeyboardInterrupt", ""), signals=(caught(2, code=128),))), fires=False
+    ),
+    # The program said that all was well before it failed in its last lines.
+    Example(
+        evidence(failed("ValueError", "after finish", finished=Finished(at_ns=1, exit_code=0, how="finish"))),
+        fires=False,
+    ),
+]

@@ -1,0 +1,120 @@
+"""A daemon that watches the memory (earlyoom, systemd-oomd, …) ended the process before the kernel had to.
+
+Such daemons act while the machine is merely slow; the kernel's own counters stay at 0, so it looks like `kill -9`.
+
+Use less memory, or tell the daemon to spare the training (`earlyoom --avoid`, `ManagedOOMPreference=omit`).
+"""
+
+import signal
+
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
+from holter.diagnosis.endings import ending_of
+from holter.diagnosis.kills import kill_of
+from holter.diagnosis.specimens import before, caught, evidence, exited, signalled
+from holter.model.evidence import Caught, Evidence, Memory, MemoryLevel, OomDaemon
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+
+CAUSE = "userspace-oom-killer"
+DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
+SENT, SAID, LIKELY = 0.97, 0.95, 0.72
+PRESSED_PERCENT = 30.0
+LITTLE = 0.12
+NEAR_S = 30.0
+
+
+def diagnose(evidence: Evidence) -> Answer:
+    """Fires where a daemon sent the signal or said so, or was there while memory was short."""
+    sent = _sent_by_daemon(evidence)
+    if sent is not None:
+        return _verdict(evidence, SENT, [facts.of_signal(sent, evidence.senders)])
+    ending, daemon = ending_of(evidence), evidence.oom_daemon
+    if ending is None or ending.signal not in (signal.SIGKILL, signal.SIGTERM) or daemon is None:
+        return None
+    if daemon.said:
+        return _verdict(evidence, SAID * ending.certainty, _words_of(daemon, evidence.subject.at_ns))
+    kill = kill_of(evidence)
+    if kill is None or not kill.is_not_for_memory:
+        return None
+    if not daemon.running:
+        return RuledOut(cause=CAUSE, because="no earlyoom, systemd-oomd or the like runs here")
+    if not _is_pressed(evidence):
+        return RuledOut(cause=CAUSE, because=f"{daemon.running[0]} runs here, but memory was not short")
+    return _verdict(evidence, LIKELY, [])
+
+
+def _sent_by_daemon(evidence: Evidence) -> Caught | None:
+    end = evidence.subject
+    names = {sender.pid: sender.command for sender in evidence.senders}
+    for each in reversed(end.signals):
+        near = abs(end.at_ns - each.at_ns) / 1e9 <= NEAR_S and each.pid in (0, end.pid)
+        command = names.get(each.sender_pid, "") or each.sender
+        if near and each.is_sent and each.signal in (signal.SIGTERM, signal.SIGKILL) and _is_daemon(command):
+            return each
+    return None
+
+
+def _is_daemon(command: str) -> bool:
+    first = command.strip().partition(" ")[0].rstrip(":")
+    return first.rpartition("/")[2] in DAEMONS
+
+
+def _is_pressed(evidence: Evidence) -> bool:
+    memory = evidence.memory
+    is_little = (
+        memory.available_bytes is not None
+        and bool(memory.total_bytes)
+        and memory.available_bytes < LITTLE * (memory.total_bytes or 0)
+    )
+    return is_little or (memory.full_pressure_percent or 0) >= PRESSED_PERCENT
+
+
+def _words_of(daemon: OomDaemon, at_ns: int) -> list[Fact]:
+    return [facts.fact(facts.OOM_DAEMON, at_ns, line) for line in (daemon.said or ())[-2:]]
+
+
+def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+    end, daemon, memory = evidence.subject, evidence.oom_daemon, evidence.memory
+    if daemon is not None and daemon.running:
+        text = f"{words.listed(daemon.running)} runs on this machine"
+        found = [*found, facts.fact(facts.OOM_DAEMON, end.at_ns, text)]
+    if memory.full_pressure_percent is not None:
+        text = f"everything waited for memory for {memory.full_pressure_percent:.0f} % of the last 10 s"
+        found = [*found, facts.fact(facts.SAMPLES, memory.sampled_ns or end.at_ns, text)]
+    name = daemon.running[0] if daemon and daemon.running else "a memory daemon"
+    left = f" when {words.size(memory.available_bytes)} were left" if memory.available_bytes is not None else ""
+    verb = "ended" if confidence >= SAID * 0.9 else "probably ended"
+    return Verdict(
+        cause=CAUSE,
+        confidence=confidence,
+        title=words.sentence(f"{name} {verb} {words.process(end)} to free memory{left}"),
+        because=tuple([*found, *facts.of_available(evidence), facts.of_status(end)][:5]),
+        advice=advise(CAUSE, evidence),
+    )
+
+
+_SHORT = Memory(
+    levels=(MemoryLevel(level=0, kills=0),),
+    available_bytes=2e9,
+    total_bytes=64e9,
+    full_pressure_percent=61.0,
+    host_kills=0,
+    sampled_ns=before(0.5),
+)
+_EARLYOOM = caught(15, sender_pid=312, sender="earlyoom: /usr/bin/earlyoom -r 60")
+_SAID = ("Killed /user.slice/train.service due to memory pressure for /user.slice being 63.2% > 60.00% for > 30s",)
+EXAMPLES = [
+    Example(evidence(signalled(15, signals=(_EARLYOOM,)), memory=_SHORT), fires=True),
+    Example(evidence(signalled(9), oom_daemon=OomDaemon(running=("systemd-oomd",), said=_SAID)), fires=True),
+    Example(evidence(signalled(9), memory=_SHORT, oom_daemon=OomDaemon(running=("systemd-oomd",))), fires=True),
+    # The daemon runs, and somebody else used kill -9 while there was memory enough.
+    Example(
+        evidence(
+            signalled(9),
+            memory=Memory(levels=(MemoryLevel(level=0, kills=0),), available_bytes=5e10, total_bytes=6.4e10),
+            oom_daemon=OomDaemon(running=("earlyoom",), said=()),
+        ),
+        fires=False,
+    ),
+    Example(evidence(exited(1), memory=_SHORT, oom_daemon=OomDaemon(running=("earlyoom",))), fires=False),
+]

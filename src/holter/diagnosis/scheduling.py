@@ -1,0 +1,116 @@
+"""Reads a scheduler's words and its habits: which signals it sends, and when."""
+
+import re
+import signal
+
+from holter.diagnosis import facts, words
+from holter.model.evidence import Caught, End, Evidence, Job
+from holter.model.verdicts import Fact
+
+SENDERS = re.compile(
+    r"slurmstepd|slurmd|slurm_script|kubelet|containerd-shim|pbs_mom|sge_shepherd|sge_execd|lsf|sbatchd"
+)
+OUTSIDE = (
+    None,
+    signal.SIGTERM,
+    signal.SIGKILL,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXCPU,
+)
+LIMIT_BEFORE_S = 60.0
+LIMIT_AFTER_S = 180.0
+"""A time limit fires some time after it has passed (86 s for a limit of 60 s on SLURM 22.05), KillWait comes on top."""
+_TOGETHER_S = 5.0
+_OOM_LINE = re.compile(r"oom-kill event|Out Of Memory|OOM Killed", re.IGNORECASE)
+
+
+def was_ended_from_outside(evidence: Evidence) -> bool:
+    """No exception, exit code or fault of its own ended the subject, unless it had been asked to leave before."""
+    end = evidence.subject
+    if end.signal not in OUTSIDE:
+        return False
+    was_asked = term_of(evidence) is not None or signal.SIGTERM in end.handled or evidence.was_preempting
+    if end.raised is not None and not was_asked:
+        return False
+    return was_asked or end.code is None
+
+
+def term_of(evidence: Evidence) -> Caught | None:
+    """The last SIGTERM that the witness inside the subject saw before its end."""
+    return evidence.subject.caught(signal.SIGTERM)
+
+
+def sender_name(evidence: Evidence, caught: Caught) -> str:
+    """The command that sent it, as far as anybody could read it."""
+    known = next((each.command or each.parent for each in evidence.senders if each.pid == caught.sender_pid), "")
+    return known or caught.sender
+
+
+def scheduler_sent(evidence: Evidence) -> Caught | None:
+    """The SIGTERM of the subject, if a scheduler's own process sent it."""
+    term = term_of(evidence)
+    return term if term is not None and SENDERS.search(sender_name(evidence, term)) else None
+
+
+def had_cont_before_term(end: End) -> bool:
+    """SIGCONT right before SIGTERM: so SLURM cancels and preempts, and ends no other way."""
+    conts = [each.at_ns for each in end.signals if each.signal == signal.SIGCONT]
+    terms = [each.at_ns for each in end.signals if each.signal == signal.SIGTERM]
+    return any(0 <= (term - cont) / 1e9 <= _TOGETHER_S for cont in conts for term in terms)
+
+
+def seconds_to_limit(evidence: Evidence) -> float | None:
+    """How far the end of the job's time was when the subject was ended; None where nobody knows the limit."""
+    job = evidence.job
+    if job is None or job.ends_at_ns is None:
+        return None
+    term = term_of(evidence)
+    return (job.ends_at_ns - (term.at_ns if term else evidence.subject.at_ns)) / 1e9
+
+
+def is_at_limit(evidence: Evidence) -> bool:
+    """Whether the end fell on the end of the job's time."""
+    left_s = seconds_to_limit(evidence)
+    return left_s is not None and -LIMIT_AFTER_S <= left_s <= LIMIT_BEFORE_S
+
+
+def says_out_of_memory(evidence: Evidence) -> bool:
+    """The scheduler says that the job was out of memory, and the subject can have been who was killed for it."""
+    job, end = evidence.job, evidence.subject
+    if job is None or end.signal not in (None, signal.SIGKILL) or end.code is not None or end.raised is not None:
+        return False
+    return job.state.upper() in ("OUT_OF_MEMORY", "OOMKILLED") or _OOM_LINE.search(job.said) is not None
+
+
+def of_job(job: Job, at_ns: int) -> tuple[Fact, ...]:
+    """What the scheduler says, in its own words."""
+    found = []
+    if job.said:
+        found.append(facts.fact(facts.SCHEDULER, at_ns, f"the job's output has: {words.quote(job.said, 200)}"))
+    if job.state:
+        more = [
+            f"reason {job.reason}" if job.reason and job.reason != "None" else "",
+            f"exit code {job.exit_code}" if job.exit_code else "",
+        ]
+        rest = ", ".join([part for part in more if part])
+        source = f" ({job.source})" if job.source else ""
+        text = f"job {job.job} is {job.state}{', ' if rest else ''}{rest}{source}"
+        found.append(facts.fact(facts.SCHEDULER, at_ns, text))
+    if job.restarts:
+        found.append(
+            facts.fact(facts.SCHEDULER, at_ns, f"job {job.job} was restarted {words.count(job.restarts, 'time')}")
+        )
+    return tuple(found)
+
+
+def of_signals(evidence: Evidence) -> tuple[Fact, ...]:
+    """The scheduler's signals as they arrived."""
+    term = scheduler_sent(evidence)
+    if term is None:
+        return ()
+    cont = ", right after SIGCONT" if had_cont_before_term(evidence.subject) else ""
+    name = words.quote(sender_name(evidence, term), 60)
+    return (facts.fact(facts.SIGNAL, term.at_ns, f"SIGTERM was sent by {name} (process {term.sender_pid}){cont}"),)

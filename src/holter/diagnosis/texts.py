@@ -1,0 +1,63 @@
+"""Finds words in exceptions and in the last lines of the console: the weakest witness, so it must be near the end."""
+
+import re
+from collections.abc import Iterator
+
+from holter.model.evidence import Evidence, Said
+from holter.model.records import Raised
+
+NEAR_S = 30.0
+_PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
+LATE_S = 10.0
+"""A line may be kept some moments after the process that wrote it is gone."""
+
+
+def whole_text(raised: Raised) -> str:
+    """The exception and all that led to it, one to a line, without the traceback."""
+    behind = [f"{each.type}: {each.message}" for each in raised.causes]
+    return "\n".join([f"{raised.type}: {raised.message}", *behind])
+
+
+def type_names(raised: Raised) -> set[str]:
+    """The bare names of the exception's class and of those behind it: `OutOfMemoryError`."""
+    return {name.rpartition(".")[2] for name in (raised.type, *(each.type for each in raised.causes))}
+
+
+def is_own_raise(raised: Raised) -> bool:
+    """Whether a `raise` or `assert` of the user's own code said it: its words are the user's then, and prove little."""
+    places = [place for line in raised.traceback.splitlines() if (place := _PLACE.match(line))]
+    own = {(frame.file, frame.line) for frame in raised.frames}
+    is_own = bool(places) and (places[-1]["file"], int(places[-1]["line"])) in own
+    return is_own and re.match(r"(raise|assert)\b", source_line(raised)) is not None
+
+
+def foreign_text(raised: Raised) -> str:
+    """Like `whole_text`, without what the user's own code said."""
+    behind = "\n".join(f"{each.type}: {each.message}" for each in raised.causes)
+    return behind if is_own_raise(raised) else f"{raised.type}: {raised.message}\n{behind}".strip()
+
+
+def source_line(raised: Raised) -> str:
+    """The statement that raised it, where the traceback shows one."""
+    lines = raised.traceback.splitlines()
+    places = [number for number, line in enumerate(lines) if _PLACE.match(line)]
+    return lines[places[-1] + 1].strip() if places and places[-1] + 1 < len(lines) else ""
+
+
+def in_exception(evidence: Evidence, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """The pattern in what a library or the interpreter raised to end the subject; None where none did."""
+    raised = evidence.subject.raised
+    return pattern.search(foreign_text(raised)) if raised else None
+
+
+def lines_near_end(evidence: Evidence, near_s: float = NEAR_S) -> Iterator[Said]:
+    """What was printed in the last moments of the subject, the latest first. A line from an hour ago is no cause."""
+    end_ns = evidence.subject.at_ns or evidence.ended_ns
+    for line in reversed(evidence.said):
+        if -LATE_S <= (end_ns - line.at_ns) / 1e9 <= near_s:
+            yield line
+
+
+def line_near_end(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
+    """The latest such line of the last moments."""
+    return next((line for line in lines_near_end(evidence, near_s) if pattern.search(line.text)), None)

@@ -1,0 +1,69 @@
+"""Numbers as people read them: `7.1 GiB`, `12 s`, `SIGKILL`."""
+
+from collections.abc import Sequence
+
+from holter.model.evidence import End
+from holter.model.state import signal_name
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def size(count: float) -> str:
+    """Bytes with three significant digits at most: `512 B`, `7.1 GiB`, `140 GiB`."""
+    for unit in _UNITS:
+        if abs(count) < 1024 or unit == _UNITS[-1]:
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if unit == "B" or abs(count) >= 99.95 else f"{count:.1f} {unit}"
+
+
+def seconds(length: float) -> str:
+    """`0.4 s`, `12 s`, `3 min`, `2.5 h`."""
+    if length < 120:
+        return f"{length:.1f} s" if length < 10 else f"{length:.0f} s"
+    return f"{length / 60:.0f} min" if length < 7200 else f"{length / 3600:.1f} h"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 worker`, `2 workers`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def process(end: End) -> str:
+    """`process 12`, `rank 3 (process 12)`, `the child 'pt_data_worker' (process 12)`."""
+    if end.role == "child":
+        return f"the child process {end.pid} ({quote(end.name, 60)})" if end.name else f"the child process {end.pid}"
+    if end.rank is not None:
+        return f"rank {end.rank} (process {end.pid})"
+    return f"process {end.pid}"
+
+
+def sentence(text: str) -> str:
+    """With a capital letter at its beginning, on one line, without blanks at its end."""
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
+
+
+def quote(text: str, most: int = 300) -> str:
+    """On one line, cut where it is longer than `most` characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def signal(number: int) -> str:
+    """`SIGKILL` for 9."""
+    return signal_name(number)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
+
+
+def exit_words(end: End) -> str:
+    """`killed by SIGKILL`, `with exit code 3`, `with ValueError: …`; how a process went, to follow `it died`."""
+    if end.signal is not None:
+        return f"killed by {signal(end.signal)}"
+    if end.raised is not None:
+        return f"with {quote(f'{end.raised.type}: {end.raised.message}'.rstrip(': '), 120)}"
+    return f"with exit code {end.code}" if end.code is not None else "nobody saw how"

@@ -1,0 +1,228 @@
+"""What every file in `diagnosis/rules` promises."""
+
+import ast
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holter.diagnosis import ranking, rules
+from holter.diagnosis.loading import Rule, load_rules
+from holter.model.evidence import Evidence
+from holter.model.state import STATES
+from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
+
+DIRECTORY = Path(rules.__path__[0])
+CAUSES = (
+    "host-out-of-memory cgroup-out-of-memory gpu-out-of-memory allocation-refused shared-memory-full"
+    " userspace-oom-killer uncaught-exception worker-died nonzero-exit diverged environment-mismatch gpu-program-fault"
+    " segmentation-fault stack-overflow aborted bus-error arithmetic-fault illegal-instruction killed terminated"
+    " interrupted hangup scheduler-preempted scheduler-time-limit scheduler-cancelled kernel-restarted kernel-shut-down"
+    " disk-full too-many-open-files too-many-processes cpu-time-limit stalled collective-timeout host-lost"
+    " connection-lost gpu-fault gpu-overheated memory-fault storage-fault".split()
+)
+CONTRIBUTING = "memory-leak swap-thrashing memory-taken-by-others gpu-shared notebook-holds-memory".split()
+IMPURE = frozenset("os io sys time datetime pathlib socket subprocess shutil tempfile random urllib threading".split())
+RULES = load_rules()
+EVIDENCE = [example.evidence for rule in RULES for example in rule.examples]
+
+
+@pytest.fixture(params=RULES, ids=lambda rule: rule.cause)
+def rule(request: pytest.FixtureRequest) -> Rule:
+    found: Rule = request.param
+    return found
+
+
+def verdicts(rule: Rule) -> list[Verdict]:
+    answers = [rule.diagnose(example.evidence) for example in rule.examples]
+    return [answer for answer in answers if isinstance(answer, Verdict)]
+
+
+@pytest.mark.parametrize("cause", [*CAUSES, *CONTRIBUTING])
+def test_every_cause_has_its_rule(cause: str) -> None:
+    [found] = [each for each in RULES if each.cause == cause]
+    assert found.contributes == (cause in CONTRIBUTING)
+
+
+def test_there_is_no_rule_without_a_cause_that_people_may_rely_on() -> None:
+    assert {each.cause for each in RULES} == {*CAUSES, *CONTRIBUTING}
+
+
+def test_its_docstring_is_the_cause_and_the_remedy(rule: Rule) -> None:
+    assert len(rule.explanation) > 40
+    assert len(rule.remedy) > 20
+    assert rule.explanation.split("\n")[0].endswith((".", ";", ",", ":")) or rule.explanation.endswith(".")
+    assert rule.remedy.endswith(".")
+
+
+def test_it_has_an_example_for_and_one_against(rule: Rule) -> None:
+    assert {example.fires for example in rule.examples} == {True, False}
+
+
+def test_its_examples_say_what_it_does(rule: Rule) -> None:
+    wrong = [
+        (number, example.fires)
+        for number, example in enumerate(rule.examples)
+        if isinstance(rule.diagnose(example.evidence), Verdict) != example.fires
+    ]
+    assert wrong == []
+
+
+def test_its_verdicts_name_its_cause(rule: Rule) -> None:
+    assert {verdict.cause for verdict in verdicts(rule)} == {rule.cause}
+
+
+def test_its_confidence_leaves_room_for_doubt(rule: Rule) -> None:
+    assert [verdict.confidence for verdict in verdicts(rule) if not 0 < verdict.confidence < 1] == []
+
+
+def test_its_titles_are_one_sentence(rule: Rule) -> None:
+    for verdict in verdicts(rule):
+        assert verdict.title == verdict.title.strip()
+        assert "\n" not in verdict.title
+        assert verdict.title[0].upper() == verdict.title[0]
+        assert 15 <= len(verdict.title) <= 400
+
+
+def test_its_verdicts_have_facts_with_a_source_and_a_time(rule: Rule) -> None:
+    for verdict in verdicts(rule):
+        assert 1 <= len(verdict.because) <= 5
+        assert len(set(verdict.because)) == len(verdict.because)
+        assert all(fact.source and fact.text.strip() and math.isfinite(fact.at) for fact in verdict.because)
+        assert all("None" not in fact.text for fact in verdict.because)
+
+
+def test_most_of_its_verdicts_rest_on_two_facts(rule: Rule) -> None:
+    assert max(len(verdict.because) for verdict in verdicts(rule)) >= (1 if rule.contributes else 2)
+
+
+def test_its_verdicts_come_with_advice(rule: Rule) -> None:
+    for verdict in verdicts(rule):
+        assert verdict.advice
+        assert len(set(verdict.advice)) == len(verdict.advice)
+        assert all(text.strip() == text and text and "None" not in text for text in verdict.advice)
+
+
+def test_its_verdicts_demand_only_states_that_there_are(rule: Rule) -> None:
+    assert {verdict.state for verdict in verdicts(rule)} <= {"", *STATES}
+
+
+def test_it_reads_evidence_and_nothing_else(rule: Rule) -> None:
+    path = DIRECTORY / f"{rule.cause.replace('-', '_')}.py"
+    tree = ast.parse(path.read_text())
+    assert imported(tree) & IMPURE == set()
+    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert calls & {"open", "print", "input", "eval", "exec"} == set()
+
+
+def test_it_asks_no_other_rule(rule: Rule) -> None:
+    path = DIRECTORY / f"{rule.cause.replace('-', '_')}.py"
+    others = [name for name in modules(ast.parse(path.read_text())) if name.startswith(rules.__name__)]
+    assert others == []
+
+
+def modules(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def imported(tree: ast.AST) -> set[str]:
+    return {name.partition(".")[0] for name in modules(tree)}
+
+
+def test_it_gives_the_same_answer_again(rule: Rule) -> None:
+    for example in rule.examples:
+        assert rule.diagnose(example.evidence) == rule.diagnose(example.evidence)
+
+
+def test_it_never_raises_on_the_evidence_of_others(rule: Rule) -> None:
+    for evidence in EVIDENCE:
+        assert isinstance(rule.diagnose(evidence), Answer)
+
+
+def holes(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Each place in nested dicts and lists."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*path, key)
+            yield from holes(inner, (*path, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from holes(inner, (*path, number))
+
+
+def without(value: object, path: tuple[str | int, ...]) -> object:
+    """The same without what is at this place."""
+    first, *rest = path
+    if isinstance(value, list):
+        return [without(inner, tuple(rest)) if number == first else inner for number, inner in enumerate(value)]
+    assert isinstance(value, dict)
+    if rest:
+        return {key: without(inner, tuple(rest)) if key == first else inner for key, inner in value.items()}
+    return {key: inner for key, inner in value.items() if key != first}
+
+
+def lacking(evidence: Evidence) -> Iterator[Evidence]:
+    """The same evidence without one of its parts, for each part without which it still is evidence."""
+    plain = msgspec.to_builtins(evidence)
+    for path in holes(plain):
+        try:
+            yield msgspec.convert(without(plain, path), Evidence)
+        except msgspec.ValidationError:
+            continue
+
+
+def test_it_never_raises_when_a_witness_is_missing(rule: Rule) -> None:
+    for example in rule.examples:
+        for evidence in lacking(example.evidence):
+            assert isinstance(rule.diagnose(evidence), Answer)
+
+
+texts = st.sampled_from(["", "x", "\n", "[Errno 28]", "segfault at zz ip 0 sp 0", "/dev/shm/a b", "CUDA out of memory"])
+
+
+def shaken(value: object, data: st.DataObject) -> object:
+    """Nested values with some of their numbers and texts changed."""
+    if isinstance(value, dict):
+        return {key: shaken(inner, data) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [shaken(inner, data) for inner in value]
+    if isinstance(value, bool) or value is None or not data.draw(st.integers(0, 3)):
+        return value
+    if isinstance(value, int):
+        return data.draw(st.integers(0, 2**31 - 1))
+    if isinstance(value, float):
+        return data.draw(st.floats(allow_nan=True, allow_infinity=True))
+    return data.draw(texts) if isinstance(value, str) else value
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_no_rule_ever_raises_and_every_diagnosis_can_be_written_down(data: st.DataObject) -> None:
+    plain = msgspec.to_builtins(data.draw(st.sampled_from(EVIDENCE)))
+    try:
+        evidence = msgspec.convert(shaken(plain, data), Evidence)
+    except msgspec.ValidationError:
+        return
+    for each in RULES:
+        assert isinstance(each.diagnose(evidence), Answer), each.cause
+    diagnosis = ranking.diagnose(evidence)
+    assert 0 <= diagnosis.confidence <= 1
+    assert msgspec.json.encode(diagnosis)
+
+
+def test_what_is_ruled_out_or_unseen_says_why(rule: Rule) -> None:
+    for evidence in EVIDENCE:
+        answer = rule.diagnose(evidence)
+        if isinstance(answer, RuledOut | NotObservable):
+            assert answer.cause == rule.cause
+            assert answer.because.strip() == answer.because != ""
+        if isinstance(answer, NotObservable):
+            assert answer.remedy

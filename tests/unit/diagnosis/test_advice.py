@@ -1,0 +1,118 @@
+"""Guards the catalogue of advice: every remedy is printed by some cause, every cause prints some."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+from holter.diagnosis import remedies
+from holter.diagnosis.advice import CATALOGUE, MOST, Remedy, advise
+from holter.diagnosis.loading import load_rules
+from holter.diagnosis.specimens import PID, evidence, exited, failed, signalled
+from holter.model.evidence import Evidence, Holder, Memory, MemoryLevel
+from holter.model.verdicts import Verdict
+
+PROMISED = {
+    "smaller batch": "batch",
+    "fewer workers": "lower num_workers from 8 to 4",
+    "generators or memmaps": "memmap",
+    "narrower numbers": "float16",
+    "memory growth": "set_memory_growth",
+    "clear_session": "clear_session",
+    "detached losses": "detach()",
+    "graph mode": "tf.function",
+    "Out[]": "Out[]",
+    "a fresh kernel": "restart the kernel",
+    "a script": "as a script",
+    "shm": "--shm-size",
+    "open files": "ulimit -n",
+    "more memory": "--mem=",
+    "a warning before the end": "--signal=B:USR1@120",
+    "versions": "cuDNN",
+    "cooling": "cool it",
+    "resume": "holter.init(",
+}
+
+
+def all_remedies() -> list[Remedy]:
+    modules = [
+        importlib.import_module(f"{remedies.__name__}.{each.name}") for each in pkgutil.iter_modules(remedies.__path__)
+    ]
+    return [
+        function
+        for module in modules
+        if not module.__name__.endswith(".particulars")
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    ]
+
+
+def printed() -> list[tuple[str, Evidence, tuple[str, ...]]]:
+    answers = [(rule, each.evidence, rule.diagnose(each.evidence)) for rule in load_rules() for each in rule.examples]
+    return [(rule.cause, seen, answer.advice) for rule, seen, answer in answers if isinstance(answer, Verdict)]
+
+
+PRINTED = printed()
+
+
+@pytest.mark.parametrize("words", PROMISED.values(), ids=list(PROMISED))
+def test_every_remedy_that_we_promise_is_printed_by_some_cause(words: str) -> None:
+    assert [cause for cause, _, advice in PRINTED if any(words in text for text in advice)]
+
+
+@pytest.mark.parametrize("remedy", all_remedies(), ids=lambda remedy: str(remedy.__name__))
+def test_every_remedy_is_printed_by_some_cause(remedy: Remedy) -> None:
+    causes = [cause for cause, seen, advice in PRINTED if remedy(seen) in advice]
+    assert causes or remedy in CATALOGUE["unknown"]
+
+
+@pytest.mark.parametrize("cause", [*(rule.cause for rule in load_rules()), "unknown"])
+def test_every_cause_has_advice(cause: str) -> None:
+    assert CATALOGUE[cause]
+
+
+def test_the_catalogue_has_no_cause_without_a_rule() -> None:
+    assert set(CATALOGUE) == {*(rule.cause for rule in load_rules()), "unknown"}
+
+
+def test_every_remedy_can_speak_about_any_evidence() -> None:
+    for remedy in all_remedies():
+        for _, seen, _ in PRINTED:
+            text = remedy(seen)
+            assert text == " ".join(text.split())
+            assert "None" not in text
+
+
+def test_workers_are_halved_with_what_they_held() -> None:
+    holders = [Holder(pid=900 + n, name="pt_data_worker", rss_bytes=2**30, is_ours=True) for n in range(4)]
+    main = Holder(pid=PID, name="python", rss_bytes=2**31, is_ours=True)
+    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=(main, *holders))
+    seen = evidence(signalled(9), memory=memory, config={"data": {"num_workers": 4}})
+    assert advise("cgroup-out-of-memory", seen)[0] == (
+        "workers held 4.0 GiB of the 8.0 GiB limit: lower num_workers from 4 to 2"
+    )
+
+
+def test_a_run_without_workers_is_not_told_to_use_fewer() -> None:
+    seen = evidence(signalled(9), config={"num_workers": 0})
+    assert not [text for text in advise("cgroup-out-of-memory", seen) if "workers" in text]
+
+
+def test_a_batch_of_one_is_not_halved() -> None:
+    assert not [
+        text for text in advise("gpu-out-of-memory", evidence(exited(1), config={"batch_size": 1})) if "batch" in text
+    ]
+
+
+def test_slurm_is_asked_in_its_own_words() -> None:
+    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),))
+    seen = evidence(signalled(9), memory=memory, facts={"schedulers": {"slurm": {"job": "7"}}})
+    assert "ask SLURM for more memory (now 8.0 GiB): --mem=12G" in advise("cgroup-out-of-memory", seen)
+
+
+def test_special_remedies_come_first_and_advice_stays_short() -> None:
+    special = CATALOGUE["disk-full"][0]
+    found = advise("gpu-out-of-memory", evidence(failed("ValueError", "x"), is_notebook=True), special)
+    assert found[0] == special(evidence(failed("ValueError", "x")))
+    assert len(found) <= MOST
