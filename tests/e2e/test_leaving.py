@@ -86,3 +86,27 @@ def test_without_a_sidecar_the_client_starts_none() -> None:
     assert run(BEGIN, HOLTER_WITHOUT="sidecar").returncode == 0
     assert finished() == [("atexit", None)]
     assert list(Path(only_run().view.directory).glob("sidecar*")) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "state"), [("", 0, "finished"), ("3", 3, "failed"), ("'no data'", 1, "failed")]
+)
+def test_sys_exit_is_known_by_its_code_also_where_nobody_reads_the_exit_status(
+    status: str, code: int, state: str
+) -> None:
+    ended = run(BEGIN + f"sys.exit({status})", HOLTER_WITHOUT="sidecar")
+    assert ended.returncode == code
+    assert ended.stderr == ("no data\n" if status == "'no data'" else "")
+    assert finished() == [("atexit", code)]
+    assert only_run().view.state == state
+
+
+def test_a_sys_exit_that_somebody_caught_does_not_decide() -> None:
+    assert run(BEGIN + "try: sys.exit(3)\nexcept SystemExit: pass").returncode == 0
+    assert only_run().view.state == "finished"
+
+
+def test_a_thread_that_calls_sys_exit_ends_alone() -> None:
+    source = "import threading; t = threading.Thread(target=sys.exit, args=(3,)); t.start(); t.join()"
+    assert run(BEGIN + source, HOLTER_WITHOUT="sidecar").returncode == 0
+    assert finished() == [("atexit", None)]

@@ -58,6 +58,7 @@ def gather(loaded: LoadedRun) -> Evidence:
     ended_ns = outcome.ended_at_ns or subject.at_ns
     return Evidence(
         subject=subject,
+        run=loaded.view.id,
         state=outcome.state,
         ended_ns=ended_ns,
         ranks=tuple(end for end in ends if end is subject or _is_beside(end, subject)),

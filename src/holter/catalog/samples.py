@@ -54,27 +54,29 @@ def memory_of(samples: Samples, *, ended_ns: int) -> Memory:
     """
     if not samples.last:
         return Memory()
-    row = samples.last[-1]
+    # A sample that was taken after the end has its counters, and nothing of the memory that the program held.
+    lived = [each for each in samples.last if not ended_ns or each.at_ns < ended_ns] or list(samples.last)
+    row, newest = lived[-1], samples.last[-1]
     first: Values = samples.first.values if samples.first else {}
-    growth, growth_s = growth_of([(each.at_ns, each.values.get(OWN)) for each in samples.last])
-    own = [value for each in samples.last if (value := _known(each.values, OWN)) is not None]
-    is_after = bool(ended_ns) and row.at_ns >= ended_ns
+    growth, growth_s = growth_of([(each.at_ns, each.values.get(OWN)) for each in lived])
+    own = [value for each in lived if (value := _known(each.values, OWN)) is not None]
+    is_after = bool(ended_ns) and newest.at_ns >= ended_ns
     host = "system/host"
     return Memory(
         sampled_ns=row.at_ns,
-        levels=tuple(_levels(row.values, first, is_after=is_after)),
+        levels=tuple(_levels(row.values, newest.values, first=first, is_after=is_after)),
         total_bytes=_known(row.values, f"{host}/memory_total_bytes"),
         available_bytes=_known(row.values, f"{host}/memory_available_bytes"),
         swap_total_bytes=_known(row.values, f"{host}/swap_total_bytes"),
         swap_free_bytes=_known(row.values, f"{host}/swap_free_bytes"),
-        host_kills=_counted(row.values, first, f"{host}/oom_kill", is_after=is_after),
+        host_kills=_counted(newest.values, first, f"{host}/oom_kill", is_after=is_after),
         own_bytes=own[-1] if own else None,
         own_peak_bytes=max(own, default=None),
         growth_bytes_per_s=growth,
         growth_s=growth_s,
         full_pressure_percent=_known(row.values, "system/psi/memory_full_avg10"),
-        major_faults_per_s=_rate(samples.last, "system/process/major_faults"),
-        swap_out_bytes_per_s=_opposite(_rate(samples.last, f"{host}/swap_free_bytes")),
+        major_faults_per_s=_rate(lived, "system/process/major_faults"),
+        swap_out_bytes_per_s=_opposite(_rate(lived, f"{host}/swap_free_bytes")),
     )
 
 
@@ -119,19 +121,19 @@ def _fit(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return both / across, both * both / (across * along)
 
 
-def _levels(values: Values, first: Values, *, is_after: bool) -> Iterator[MemoryLevel]:
+def _levels(values: Values, newest: Values, *, first: Values, is_after: bool) -> Iterator[MemoryLevel]:
     for level in range(MOST_LEVELS):
         name = f"system/cgroup/{level}"
         if f"{name}/oom_kill" not in values:
             continue
         usage, inactive = _known(values, f"{name}/usage_bytes"), _known(values, f"{name}/inactive_file_bytes")
-        hits = _counted(values, first, f"{name}/limit_hits", is_after=True)
+        hits = _counted(newest, first, f"{name}/limit_hits", is_after=True)
         yield MemoryLevel(
             level=level,
             limit_bytes=_known(values, f"{name}/limit_bytes"),
             usage_bytes=None if usage is None else usage - (inactive or 0.0),
             peak_bytes=_known(values, f"{name}/peak_bytes"),
-            kills=_counted(values, first, f"{name}/oom_kill", is_after=is_after),
+            kills=_counted(newest, first, f"{name}/oom_kill", is_after=is_after),
             limit_hits=hits,
         )
 

@@ -161,7 +161,7 @@ def _leave() -> None:
     _printed.is_leaving = True
     _hooks.leave()
     for run in reversed(_runs.copy()):
-        run.leave()
+        run.leave(*_hooks.asked)
 
 
 def _after_fork() -> None:

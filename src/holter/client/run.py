@@ -252,9 +252,9 @@ class Run:
         if not self.is_owned and not self._finished:
             self._recorder.rest()
 
-    def leave(self) -> None:
-        """End the run because the interpreter exits; with which code, only the exit status tells."""
-        self._end(Finished(at_ns=self._clock.now_ns(), how="atexit"))
+    def leave(self, asked: int | None, text: str) -> None:
+        """End the run because the interpreter exits; the code that it asked for last may not be that of its exit."""
+        self._end(Finished(at_ns=self._clock.now_ns(), how="atexit", exit_code=asked, exit_text=text))
 
     @harmless
     def leave_at_once(self, exit_code: int) -> None:

@@ -381,6 +381,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known about the end of a run. `subject` is the process that the rules are asked about."""
 
     subject: End
+    run: str = ""
+    """Its id."""
     state: str = "crashed"
     """As the exit decides it, before any rule."""
     ended_ns: int = 0

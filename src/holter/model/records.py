@@ -150,7 +150,7 @@ class Raised(Record, frozen=True, kw_only=True):
 
 
 class Signalled(Record, frozen=True, kw_only=True):
-    """A signal for which the program has a handler arrived; or one that `holter run` and its command were told to end."""
+    """A signal that the program handles arrived, or one that told `holter run` and its command to end."""
 
     signal: int
     code: int | None = None

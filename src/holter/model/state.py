@@ -186,8 +186,8 @@ def _by_absence(witness: Witness) -> Outcome | None:
     if witness.raised is not None:
         state, because = FAILED, _failure(witness, f"process {witness.pid} is gone")
     elif witness.finished is not None and witness.finished.exit_code and not witness.was_terminated:
-        code = witness.finished.exit_code
-        state, because = FAILED, f"process {witness.pid} called os._exit({code})"
+        code, how = witness.finished.exit_code, "os._exit" if witness.finished.how == "_exit" else "sys.exit"
+        state, because = FAILED, f"process {witness.pid} called {how}({code}); nobody could read its exit status"
     elif witness.finished is not None and not witness.was_terminated:
         state, because = FINISHED, f"process {witness.pid} left in order; nobody could read its exit code"
     else:

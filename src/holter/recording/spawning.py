@@ -32,8 +32,9 @@ def spawn_sidecar(
     import fcntl
 
     wanted = {SOCKET_FD: socket_fd, PIDFD_FD: pidfd, **dict(enumerate(console_fds, FIRST_CONSOLE_FD))}
-    # Copies above 100: one target can then not overwrite the source of another.
-    sources = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for target, fd in wanted.items() if fd >= 0}
+    # Copies above all targets, so that none overwrites the source of another; and no higher, for there may be few.
+    above = max(wanted) + 1
+    sources = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for target, fd in wanted.items() if fd >= 0}
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]

@@ -69,6 +69,11 @@ class ProgramHooks:
         self._witness = SignalWitness()
         self._leaving = LeavingHook(self._leave_at_once)
 
+    @property
+    def asked(self) -> tuple[int | None, str]:
+        """With which code and text the program asked to leave; see `LeavingHook.asked`."""
+        return self._leaving.asked
+
     def install(self, rank: int | None) -> None:
         """Watch the program. Idempotent; the stacks of a native crash go to the file of the first run."""
         self._rank = rank

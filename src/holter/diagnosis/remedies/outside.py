@@ -41,7 +41,8 @@ def resume(evidence: Evidence) -> str:
     """Nothing that was logged is lost."""
     step = evidence.subject.last_step
     where = f" (step {step:,} was the last that was logged)" if step is not None else ""
-    return f'continue from the last checkpoint with holter.init(id=…, resume="must"){where}'
+    run = f'"{evidence.run}"' if evidence.run else "…"
+    return f'continue from the last checkpoint with holter.init(id={run}, resume="must"){where}'
 
 
 def ask_sender(evidence: Evidence) -> str:
