@@ -1,9 +1,10 @@
 # Everything lives in .venv of this checkout. `make PYTHON3=python3.12 test` chooses the Python to make it with,
-# `make PYTEST_ARGS='-k sigkill' test` hands arguments to pytest.
+# `make PYTEST_ARGS='-k sigkill' test` hands arguments to pytest, `make ZOO_ARGS='--only memory' zoo` to the zoo.
 
 PYTHON3 ?= python3
 PYTHON := .venv/bin/python
 READY := .venv/.ready
+PAGE_SOURCES := $(shell find ui -type f -not -path '*/node_modules/*')
 QUICK_TESTS := $(wildcard tests/unit tests/contract tests/architecture)
 
 # With -j each job prints in one piece; make before 4.0 cannot.
@@ -11,10 +12,10 @@ ifneq ($(filter output-sync,$(.FEATURES)),)
 MAKEFLAGS += --output-sync=target
 endif
 
-.PHONY: help demo test check bench format lint types quick-tests every-test system-packages
+.PHONY: help demo test check bench bench-server zoo format lint types quick-tests every-test system-packages
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: $(READY) ## record real runs, kill one of them, show what is left
 	@$(PYTHON) scripts/demo
@@ -25,6 +26,12 @@ check: lint types quick-tests ## format, lint, types, import contracts, unit, co
 
 bench: $(READY) ## measure the figures that the README quotes
 	@$(PYTHON) benchmarks/run.py
+
+bench-server: $(READY) ## measure what the server's index costs
+	@$(PYTHON) benchmarks/server_run.py
+
+zoo: $(READY) system-packages ## provoke every fault in every mode, say how good the verdicts are, write docs/zoo.md
+	@$(PYTHON) -m tests.zoo --write $(ZOO_ARGS)
 
 format: $(READY) ## bring the code into the house format
 	@$(PYTHON) -m ruff format
@@ -46,6 +53,6 @@ every-test: $(READY) system-packages
 system-packages:
 	@scripts/system-packages
 
-$(READY): pyproject.toml scripts/setup
+$(READY): pyproject.toml scripts/setup hatch_build.py build_page.py src/holter/native/signal_witness.c $(PAGE_SOURCES)
 	@scripts/setup $(PYTHON3)
 	@touch $@

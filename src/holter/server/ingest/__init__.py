@@ -1,0 +1,1 @@
+"""From journals, received or local, to the storage ports."""

@@ -1,0 +1,250 @@
+"""The way into the server: ranges of journals are kept, then everything below `runs` goes into the storage ports."""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from holter.journal.rundir import is_run_id, run_directory
+from holter.model.clock import Clock
+from holter.model.state import Lateness
+from holter.server.ingest.following import Change, FollowedRun, stamp_of
+from holter.server.ingest.received import ReceivedRuns
+from holter.storage.opening import Storage
+
+if TYPE_CHECKING:
+    from holter.storage.runs import RunRow
+
+_S = 1_000_000_000
+# A row of the table is written this often while a run lives: its summary costs more than its points.
+ROW_EVERY_NS = 2 * _S
+# A run whose processes nobody here can see is quiet when nothing came for so long.
+QUIET_AFTER_NS = 120 * _S
+# One that has ended is left alone sooner.
+SETTLED_AFTER_NS = 10 * _S
+LOOK_AT_QUIET_EVERY_NS = 5 * _S
+# How long one `tick` may read, and how long it may write rows: whoever asks meanwhile should not notice.
+READ_S, ROWS_S = 0.15, 0.1
+
+
+class Ingest:
+    """Owns the projection of one data directory. `accept` may be called by any thread, all else by one.
+
+    Nothing is lost when the process dies between any two lines: what was acknowledged is in the journals, and the ports
+    say from where on they need them again.
+    """
+
+    def __init__(self, data: str, storage: Storage, *, clock: Clock, lateness: Lateness | None = None) -> None:
+        self.trouble: dict[str, str] = {}
+        """Runs that can't be taken in, with the reason."""
+        self._data = data
+        self._storage = storage
+        self._clock = clock
+        self._lateness = lateness or Lateness()
+        self._received = ReceivedRuns(data)
+        self._live: dict[str, FollowedRun] = {}
+        self._rows_put: dict[str, int] = {}
+        self._projected: dict[str, tuple[FollowedRun, RunRow]] = {}
+        """Rows that are to be written; one that could not be stays here."""
+        self._quiet: dict[str, int] = dict(storage.runs.seen())
+        """By run, when its directory had changed last as we looked; 0 for those that were alive."""
+        self._looked_ns = 0
+        self._arrived: set[str] = set()
+        self._received_runs: set[str] = set()
+        self._waiting: list[str] = []
+        self._lock = threading.Lock()
+
+    def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
+        """Keep a range of a journal; see `ReceivedRuns.accept`. It is in the ports after one of the next `tick`s."""
+        have = self._received.accept(journal, run, offset=offset, data=data)
+        with self._lock:
+            self._arrived.add(run)
+            self._received_runs.add(run)
+        return have
+
+    def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
+        """The same for a file of the console."""
+        have = self._received.accept_transcript(run, name, offset=offset, data=data)
+        with self._lock:
+            self._arrived.add(run)
+            self._received_runs.add(run)
+        return have
+
+    def announce(self, run: str) -> None:
+        """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
+        with self._lock:
+            self._arrived.add(run)
+
+    def tick(self) -> list[Change]:
+        """Bring the ports up to date, for a quarter of a second at most; returns what is new. Call it once a second.
+
+        Raises StorageFull and StorageDamaged; what was not taken in comes with the next call.
+        """
+        changes: dict[str, Change] = {}
+        self._read_some(self._find_runs(), changes)
+        self._update_some_rows(changes)
+        return [change for change in changes.values() if change]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is more to read at once: then the next `tick` need not wait."""
+        return bool(self._waiting)
+
+    def catch_up(self) -> None:
+        """Take in all that is there now, and make it durable. For tools and tests."""
+        for followed in self._live.values():
+            followed.hurry()
+        self._looked_ns = 0
+        self.tick()
+        while self.is_behind:
+            self.tick()
+        for run in list(self._live):
+            self._project(run)
+        self._put_projected()
+        self._storage.series.sync()
+
+    def forget(self, run: str) -> None:
+        """Remove a run from the ports, its blobs too; its directory is the caller's to remove, before this."""
+        self._drop(run)
+        self._storage.blobs.delete(run)
+
+    def close(self) -> None:
+        """Make everything durable, so that the next start has nothing to repeat. Idempotent."""
+        self._received.close()
+        self._storage.series.sync()
+
+    def _read_some(self, runs: Iterable[str], changes: dict[str, Change]) -> None:
+        """Read of each run in turn, until there is no more or the time is up; who had to wait is first next time."""
+        deadline = time.monotonic() + READ_S
+        waiting = deque(dict.fromkeys([*self._waiting, *runs]))
+        while waiting:
+            run = waiting.popleft()
+            if run in self._live and self._advance(run, changes):
+                waiting.append(run)
+            if time.monotonic() > deadline:
+                break
+        self._waiting = list(waiting)
+
+    def _update_some_rows(self, changes: dict[str, Change]) -> None:
+        deadline = time.monotonic() + ROWS_S
+        for run in sorted(self._live, key=lambda run: self._rows_put.get(run, 0)):
+            if self._is_due(run, changes.setdefault(run, Change(run))):
+                self._project(run)
+            if time.monotonic() > deadline:
+                break
+        for run in self._put_projected():
+            changes[run].has_row = True
+
+    def _find_runs(self) -> list[str]:
+        """The runs in which there may be something new."""
+        with self._lock:
+            arrived, self._arrived = self._arrived, set()
+        now_ns = self._clock.now_ns()
+        if abs(now_ns - self._looked_ns) >= LOOK_AT_QUIET_EVERY_NS:
+            self._looked_ns = now_ns
+            self._look_at_all()
+            self._wake(arrived)
+            return list(self._live)
+        self._wake(arrived | (self._ids() - self._quiet.keys()))
+        # What comes only through us need not be looked at before something has come.
+        return [run for run in self._live if run in arrived or run not in self._received_runs]
+
+    def _look_at_all(self) -> None:
+        there = self._ids()
+        self.trouble.clear()
+        self._wake(run for run in there - self._live.keys() if self._has_changed(run))
+        # Where the whole folder is gone somebody may have unmounted it: then nothing is forgotten.
+        if os.path.isdir(os.path.join(self._data, "runs")):
+            for run in (self._quiet.keys() | self._live.keys()) - there:
+                self._drop(run)
+
+    def _drop(self, run: str) -> None:
+        """Forget what the journals could give back."""
+        for known in (self._live, self._quiet, self._projected, self._rows_put):
+            known.pop(run, None)
+        for port in (self._storage.runs, self._storage.series, self._storage.console):
+            port.delete(run)
+
+    def _has_changed(self, run: str) -> bool:
+        try:
+            return self._quiet.get(run, 0) != stamp_of(run_directory(self._data, run))
+        except OSError:
+            return False
+
+    def _ids(self) -> set[str]:
+        try:
+            return {name for name in os.listdir(os.path.join(self._data, "runs")) if is_run_id(name)}
+        except FileNotFoundError:
+            return set()
+
+    def _wake(self, runs: Iterable[str]) -> None:
+        for run in runs:
+            if run not in self._live and run not in self.trouble:
+                self._live[run] = FollowedRun(run, run_directory(self._data, run), storage=self._storage)
+                self._quiet.setdefault(run, 0)
+
+    def _advance(self, run: str, changes: dict[str, Change]) -> bool:
+        """Read some of a run; whether there is more."""
+        try:
+            change = self._live[run].read(self._clock.now_ns())
+        except FileNotFoundError:  # removed meanwhile
+            return False
+        except OSError as error:
+            self.trouble[run] = error.strerror or str(error)
+            del self._live[run]
+            return False
+        total = changes.setdefault(run, Change(run))
+        total.rows += change.rows
+        total.lines += change.lines
+        total.records += change.records
+        total.has_more = change.has_more
+        return change.has_more
+
+    def _is_due(self, run: str, change: Change) -> bool:
+        """Whether it is time to write a run's row."""
+        if change.has_more:
+            return False
+        now_ns = self._clock.now_ns()
+        if abs(now_ns - self._rows_put.get(run, 0)) >= ROW_EVERY_NS or change.records > 0:
+            return True
+        # A run that counts as dead is alive again with the first row that comes.
+        return bool(change) and self._live[run].looks_dead(now_ns, self._lateness)
+
+    def _project(self, run: str) -> None:
+        """Make a run's row, to be put with others; let go of a run that is quiet."""
+        followed, now_ns = self._live[run], self._clock.now_ns()
+        try:
+            projected = followed.project(now_ns, self._lateness)
+            is_quiet = now_ns - followed.touched_ns > QUIET_AFTER_NS
+            stamp_ns = followed.stamp_ns() if is_quiet or followed.is_settled else now_ns
+        except OSError:  # removed meanwhile
+            return
+        self._rows_put[run] = now_ns
+        is_over = followed.is_settled and now_ns - stamp_ns > SETTLED_AFTER_NS
+        if is_over or (is_quiet and not (projected and projected.is_open)):
+            self._settle(run, stamp_ns)
+        if projected is None:
+            return
+        row = msgspec.structs.replace(projected.row, seen_ns=0 if run in self._live else stamp_ns)
+        if followed.is_news(row):
+            self._projected[run] = (followed, row)
+
+    def _put_projected(self) -> list[str]:
+        """Write all rows that are new in one go; returns whose they were."""
+        if not self._projected:
+            return []
+        self._storage.runs.put([row for _, row in self._projected.values()])
+        for followed, row in self._projected.values():
+            followed.has_kept(row)
+        done, self._projected = list(self._projected), {}
+        return done
+
+    def _settle(self, run: str, stamp_ns: int) -> None:
+        self._storage.series.sync(run)
+        self._quiet[run] = stamp_ns
+        del self._live[run]
+        self._rows_put.pop(run, None)

@@ -1,0 +1,28 @@
+"""How often each of many senders may send, so that all of them together don't overrun one server."""
+
+import threading
+
+MESSAGES_PER_S = 150.0
+LEAST_S = 1.0
+MOST_S = 10.0
+"""Heartbeats come every 5 s and are late after 15: a run that waits longer would look dead."""
+
+
+class Pacer:
+    """Counts the runs that send. Thread-safe; times are those of one monotonic clock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._heard: dict[str, float] = {}
+        self._pruned_at = 0.0
+        self._live = 0
+
+    def note(self, run: str, now: float) -> float:
+        """A run has sent something; returns how many seconds it should wait before it sends again."""
+        with self._lock:
+            self._heard[run] = now
+            if now - self._pruned_at > 1.0:
+                self._pruned_at = now
+                self._heard = {each: at for each, at in self._heard.items() if now - at < 2 * MOST_S}
+                self._live = len(self._heard)
+            return min(MOST_S, max(LEAST_S, self._live / MESSAGES_PER_S))

@@ -1,0 +1,123 @@
+"""A run's row from the digests of its journals. Pure, but for a look at processes of this host."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from holter.catalog.run_view import (
+    PROGRAM,
+    awaited_processes,
+    counted_marks,
+    described_as,
+    edits,
+    merged_config,
+    merged_summary,
+    newest_clients,
+    newest_of,
+    process_of,
+    witnesses,
+)
+from holter.journal.digest import Digest
+from holter.model.records import Described
+from holter.model.state import RUNNING, Lateness, Outcome, Witness, settle
+from holter.storage.runs import RunRow
+
+_FAR_AWAY_NS = 1 << 62
+SILENT = "nothing was heard of it any more, and its process can't be seen from here"
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """What is known beside the journals.
+
+    `heard_ns` has, by journal, the time by our own clock at which its process was last heard of: clocks of other hosts
+    may be wrong by hours. `version` says how much of the journals was read.
+    """
+
+    now_ns: int
+    lateness: Lateness
+    heard_ns: Mapping[str, int]
+    version: int
+
+
+class Projected(msgspec.Struct, frozen=True):
+    """A row, and whether somebody may still add to the run."""
+
+    row: RunRow
+    is_open: bool
+
+
+def project_run(run: str, digests: Sequence[Digest], *, moment: Moment) -> Projected | None:
+    """The row of a run, None where no program has written yet."""
+    ordered = sorted(digests, key=lambda each: (each.opened.at_ns, each.journal))
+    programs = [each for each in ordered if each.opened.writer in PROGRAM]
+    if not programs:
+        return None
+    # Somebody is about to say how these ended.
+    seen = witnesses(ordered, {each.journal for each in awaited_processes(ordered, moment.now_ns)})
+    marks = counted_marks(ordered)
+    # The same evidence at two moments: before anybody can be late, and when everybody is who can be.
+    early_ns = min((each.last_seen_ns for each in _all(seen)), default=moment.now_ns)
+    early = settle(seen, marks, now_ns=early_ns, lateness=moment.lateness)
+    late = settle(seen, marks, now_ns=_FAR_AWAY_NS, lateness=moment.lateness)
+    awaited = awaited_journals(ordered, seen)
+    heard_ns = min((moment.heard_ns.get(journal, moment.now_ns) for journal in awaited), default=None)
+    row = _row(run, programs, moment)
+    row = msgspec.structs.replace(row, **_ends(early, late), **edits(ordered), heard_ns=heard_ns)
+    return Projected(row, is_open=early.state == RUNNING and not awaited)
+
+
+def awaited_journals(digests: Sequence[Digest], seen: Sequence[Witness]) -> list[str]:
+    """The journals of processes that can only be told dead by their silence."""
+    silent = {
+        (each.pid, each.began_ns)
+        for each in _all(seen)
+        if each.is_alive is None and each.exited is None and (each.finished is None or each.finished.is_leaving)
+    }
+    newest = newest_clients(list(digests))
+    return [each.journal for each in newest if (process_of(each).pid, each.opened.at_ns) in silent]
+
+
+def _all(seen: Sequence[Witness]) -> list[Witness]:
+    return [each for witness in seen for each in (witness, *witness.joined)]
+
+
+def _ends(early: Outcome, late: Outcome) -> dict[str, str | int | None]:
+    return {
+        "state": early.state,
+        "because": early.because if early.state != RUNNING else "",
+        "ended_ns": early.ended_at_ns,
+        "late_state": late.state,
+        "late_because": late.because if late.is_final else SILENT,
+        "late_ended_ns": late.ended_at_ns,
+    }
+
+
+def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
+    described = described_as(programs) or _undescribed(programs[0], run)
+    opened = newest_of(programs).opened
+    newest = max(programs, key=lambda each: each.last_at_ns)
+    steps = [each.highest_step for each in programs if each.highest_step is not None]
+    return RunRow(
+        id=run,
+        project=described.project,
+        name=described.name,
+        entity=described.entity,
+        group=described.group,
+        job_type=described.job_type,
+        notes=described.notes,
+        tags=described.tags,
+        host=opened.host,
+        attempt=opened.attempt,
+        started_ns=described.started_ns,
+        last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
+        rows=sum(each.rows for each in programs),
+        steps=max(steps) + 1 if steps else 0,
+        last_step=newest.last_step,
+        config=merged_config(programs),
+        summary=merged_summary(programs),
+        version=moment.version,
+    )
+
+
+def _undescribed(first: Digest, run: str) -> Described:
+    return Described(at_ns=first.opened.at_ns, project="", name=run, started_ns=first.opened.at_ns)

@@ -1,0 +1,1 @@
+"""Answers from the storage ports: charts, tables, consoles."""

@@ -1,0 +1,1 @@
+"""Where runs, series, console and blobs are kept: four ports, and the engines behind them."""

@@ -1,0 +1,1 @@
+"""The parts of the embedded engine: SQLite files and a directory."""

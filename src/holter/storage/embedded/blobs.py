@@ -1,0 +1,172 @@
+"""Blobs in a directory, each in a file named by its digest; the names that runs have for them in SQLite."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+from holter.errors import DigestMismatch, NoBlob, StorageFull, UsageError
+from holter.journal.rundir import make_private
+from holter.storage.embedded.database import Database
+
+SCRIPTS = (
+    """
+    CREATE TABLE name (run TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (run, path))
+        WITHOUT ROWID;
+    CREATE INDEX name_digest ON name (digest);
+    """,
+)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_CHUNK = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class DirectoryBlobs:
+    """The port `BlobStore`. A file is written under another name, synced, and renamed when it is complete."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = os.path.join(directory, "blobs")
+        self._staging = os.path.join(self._directory, "staging")
+        make_private(self._staging)
+        self._database = Database(os.path.join(directory, "blobs.db"), SCRIPTS)
+
+    def stage(self, digest: str, data: bytes, *, offset: int) -> int:
+        """Add bytes of a blob that is being received."""
+        size = self.size(digest)
+        if size is not None:
+            return size
+        with _full_disk_told(self._staging):
+            fd = os.open(self._staged(digest), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "wb", buffering=0) as file:
+                have = os.fstat(fd).st_size
+                if offset > have or offset + len(data) <= have:
+                    return have
+                _write_all(file, memoryview(data)[have - offset :], have)
+                return offset + len(data)
+
+    def seal(self, digest: str) -> None:
+        """Make the blob readable."""
+        if self.size(digest) is not None:
+            return
+        staged, target = self._staged(digest), self._path(digest)
+        try:
+            with open(staged, "rb") as file:
+                found = _digest_of(file)
+                if found == digest:
+                    os.fsync(file.fileno())
+        except FileNotFoundError:
+            raise DigestMismatch(f"nothing was staged for blob {digest}: send its bytes first") from None
+        if found != digest:
+            os.unlink(staged)
+            raise DigestMismatch(
+                f"what was staged for blob {digest} has the digest {found}: send it again from the start"
+            )
+        with _full_disk_told(self._directory):
+            make_private(os.path.dirname(target))
+            os.replace(staged, target)
+            for folder in (os.path.dirname(target), self._directory):
+                _sync_directory(folder)
+
+    def size(self, digest: str) -> int | None:
+        """The size of a sealed blob."""
+        try:
+            return os.stat(self._path(digest)).st_size
+        except FileNotFoundError:
+            return None
+
+    def read(self, digest: str, *, start: int = 0, count: int | None = None) -> bytes:
+        """Bytes of a sealed blob."""
+        try:
+            with open(self._path(digest), "rb") as file:
+                file.seek(start)
+                return file.read(-1 if count is None else count)
+        except FileNotFoundError:
+            raise NoBlob(f"there is no blob {digest}") from None
+
+    def attach(self, run: str, names: Mapping[str, str]) -> None:
+        """Give blobs names in a run."""
+        with self._database.write() as connection:
+            missing = [digest for digest in names.values() if self.size(digest) is None]
+            if missing:
+                raise NoBlob(f"there is no blob {missing[0]}: stage and seal it first")
+            connection.executemany(
+                "INSERT OR REPLACE INTO name (run, path, digest) VALUES (?, ?, ?)",
+                [(run, path, digest) for path, digest in names.items()],
+            )
+
+    def attached(self, run: str) -> dict[str, str]:
+        """The digests of a run's blobs by name."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute("SELECT path, digest FROM name WHERE run = ? ORDER BY path", (run,)).fetchall()
+            )
+
+    def delete(self, run: str) -> None:
+        """Forget the run's names, and the blobs that nobody else names."""
+        with self._database.write() as connection:
+            digests = connection.execute("SELECT DISTINCT digest FROM name WHERE run = ?", (run,)).fetchall()
+            connection.execute("DELETE FROM name WHERE run = ?", (run,))
+            left = [
+                digest
+                for [digest] in digests
+                if not connection.execute("SELECT 1 FROM name WHERE digest = ? LIMIT 1", (digest,)).fetchone()
+            ]
+            # Inside the transaction: nobody can give it a name between the look and the unlink.
+            for digest in left:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._path(digest))
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._database.close()
+
+    def _path(self, digest: str) -> str:
+        _check(digest)
+        return os.path.join(self._directory, digest[:2], digest[2:])
+
+    def _staged(self, digest: str) -> str:
+        _check(digest)
+        return os.path.join(self._staging, digest)
+
+
+def _check(digest: str) -> None:
+    if not _DIGEST.fullmatch(digest):
+        raise UsageError(f"a blob's name is its SHA-256 in 64 lower-case hexadecimal digits, not {digest[:80]!r}")
+
+
+def _digest_of(file: BinaryIO) -> str:
+    found = hashlib.sha256()
+    while data := file.read(_CHUNK):
+        found.update(data)
+    return found.hexdigest()
+
+
+def _write_all(file: BinaryIO, data: memoryview, at: int, /) -> None:
+    try:
+        done = 0
+        while done < len(data):
+            done += os.pwrite(file.fileno(), data[done:], at + done)
+    except OSError:
+        os.ftruncate(file.fileno(), at)
+        raise
+
+
+def _sync_directory(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def _full_disk_told(place: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFull(f"{place} can't be written ({error.strerror}): make room on its disk") from error
+        raise

@@ -1,0 +1,187 @@
+"""Console and events in one SQLite file: lines in compressed blocks, events as rows."""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import zstandard
+
+from holter.errors import OffsetGap, StorageDamaged
+from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
+from holter.storage.embedded.database import Database
+from holter.storage.matching import ascii_lower
+
+SCRIPTS = (
+    """
+    CREATE TABLE transcript (
+        number INTEGER PRIMARY KEY, run TEXT NOT NULL, name TEXT NOT NULL, offset INTEGER NOT NULL,
+        lines INTEGER NOT NULL, rest TEXT NOT NULL, rest_ns INTEGER NOT NULL, UNIQUE (run, name));
+    CREATE TABLE block (
+        transcript INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, lines BLOB NOT NULL,
+        PRIMARY KEY (transcript, first));
+    CREATE TABLE event (
+        run TEXT NOT NULL, digest BLOB NOT NULL, at_ns INTEGER NOT NULL, journal TEXT NOT NULL, offset INTEGER NOT NULL,
+        kind TEXT NOT NULL, fields BLOB NOT NULL, PRIMARY KEY (run, digest)) WITHOUT ROWID;
+    CREATE INDEX event_time ON event (run, at_ns, journal, offset);
+    """,
+)
+# A block grows up to this many lines: a terminal at a slow program's pace must not make a row for each line.
+BLOCK = 512
+_BLOCK_BYTES = 256 << 10
+
+_Lines = list[tuple[int, int, str]]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Lines).decode
+_decode_fields = msgspec.msgpack.Decoder(dict[str, object]).decode
+
+
+class SqliteConsole:
+    """The port `ConsoleStore`."""
+
+    def __init__(self, directory: str) -> None:
+        self._database = Database(os.path.join(directory, "console.db"), SCRIPTS)
+
+    def append(self, batch: ConsoleBatch) -> None:
+        """Add lines."""
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO transcript (run, name, offset, lines, rest, rest_ns) VALUES (?, ?, 0, 0, '', 0)",
+                (batch.run, batch.transcript),
+            )
+            number, offset, count = connection.execute(
+                "SELECT number, offset, lines FROM transcript WHERE run = ? AND name = ?", (batch.run, batch.transcript)
+            ).fetchone()
+            if batch.stop < offset or (batch.stop == offset and batch.start < offset):
+                return
+            if batch.start != offset:
+                raise OffsetGap(f"the console of {batch.run} has come to {offset}, not {batch.start}", offset)
+            self._add(connection, number, count, lines=list(batch.lines))
+            connection.execute(
+                "UPDATE transcript SET offset = ?, lines = ?, rest = ?, rest_ns = ? WHERE number = ?",
+                (batch.stop, count + len(batch.lines), batch.rest, batch.lines[-1][0] if batch.lines else 0, number),
+            )
+
+    def transcripts(self, run: str) -> dict[str, int]:
+        """The byte offset of each transcript."""
+        with self._database.read() as connection:
+            found = connection.execute("SELECT name, offset FROM transcript WHERE run = ? ORDER BY number", (run,))
+            return dict(found.fetchall())
+
+    def lines(self, run: str, transcript: str, *, wanted: ConsoleRange) -> list[ConsoleLine]:
+        """Lines in order."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                "SELECT number, lines, rest, rest_ns FROM transcript WHERE run = ? AND name = ?", (run, transcript)
+            ).fetchone()
+            if found is None or wanted.count <= 0:
+                return []
+            number, count, rest, rest_ns = found
+            ending = [ConsoleLine(count, rest_ns, 3, rest)] if rest else []
+            if wanted.start is not None:
+                lines = self._forwards(connection, number, wanted.start)
+                return _first([*ending], lines, wanted=wanted)
+            return _last(ending, self._backwards(connection, number), wanted=wanted)
+
+    def add_events(self, run: str, events: Sequence[Event]) -> None:
+        """Keep events."""
+        rows = []
+        for event in events:
+            fields = _encode(event.fields)
+            digest = hashlib.blake2b(event.journal.encode() + event.kind.encode() + fields, digest_size=16).digest()
+            rows.append((run, digest, event.at_ns, event.journal, event.offset, event.kind, fields))
+        with self._database.write() as connection:
+            connection.executemany("INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def events(self, run: str, kinds: Sequence[str] = ()) -> list[Event]:
+        """All events of a run, or those of some kinds."""
+        chosen = f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT at_ns, journal, offset, kind, fields FROM event WHERE run = ?{chosen}"
+                " ORDER BY at_ns, journal, offset",
+                (run, *kinds),
+            ).fetchall()
+        return [
+            Event(at_ns, journal, offset, kind, _decode_fields(fields)) for at_ns, journal, offset, kind, fields in rows
+        ]
+
+    def delete(self, run: str) -> None:
+        """Forget the run."""
+        with self._database.write() as connection:
+            connection.execute(
+                "DELETE FROM block WHERE transcript IN (SELECT number FROM transcript WHERE run = ?)", (run,)
+            )
+            connection.execute("DELETE FROM transcript WHERE run = ?", (run,))
+            connection.execute("DELETE FROM event WHERE run = ?", (run,))
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._database.close()
+
+    def _add(self, connection: sqlite3.Connection, number: int, count: int, /, *, lines: _Lines) -> None:
+        if not lines:
+            return
+        last = connection.execute(
+            "SELECT first, count, lines FROM block WHERE transcript = ? ORDER BY first DESC LIMIT 1", (number,)
+        ).fetchone()
+        if last is not None and last[1] + len(lines) <= BLOCK and len(last[2]) < _BLOCK_BYTES:
+            count, lines = last[0], _unpack(last[2]) + lines
+        for start in range(0, len(lines), BLOCK):
+            part = lines[start : start + BLOCK]
+            connection.execute(
+                "INSERT OR REPLACE INTO block (transcript, first, count, lines) VALUES (?, ?, ?, ?)",
+                (number, count + start, len(part), zstandard.compress(_encode(part), 1)),
+            )
+
+    def _forwards(self, connection: sqlite3.Connection, number: int, start: int, /) -> Iterator[ConsoleLine]:
+        blocks = connection.execute(
+            "SELECT first, lines FROM block WHERE transcript = ? AND first + count > ? ORDER BY first", (number, start)
+        )
+        for first, data in blocks:
+            yield from (line for line in _numbered(first, data) if line.number >= start)
+
+    def _backwards(self, connection: sqlite3.Connection, number: int) -> Iterator[ConsoleLine]:
+        blocks = connection.execute(
+            "SELECT first, lines FROM block WHERE transcript = ? ORDER BY first DESC", (number,)
+        )
+        for first, data in blocks:
+            yield from reversed(_numbered(first, data))
+
+
+def _unpack(data: bytes) -> _Lines:
+    try:
+        return _decode(zstandard.decompress(data))
+    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise StorageDamaged(f"a block of console lines can't be read: {error}") from error
+
+
+def _numbered(first: int, data: bytes) -> list[ConsoleLine]:
+    return [ConsoleLine(first + place, *line) for place, line in enumerate(_unpack(data))]
+
+
+def _fits(line: ConsoleLine, wanted: ConsoleRange) -> bool:
+    return not wanted.text or ascii_lower(wanted.text) in ascii_lower(line.text)
+
+
+def _first(ending: list[ConsoleLine], lines: Iterator[ConsoleLine], *, wanted: ConsoleRange) -> list[ConsoleLine]:
+    found: list[ConsoleLine] = []
+    for line in lines:
+        if len(found) == wanted.count:
+            return found
+        if _fits(line, wanted):
+            found.append(line)
+    is_reached = wanted.start is not None and bool(ending) and ending[0].number >= wanted.start
+    more = [line for line in ending if is_reached and _fits(line, wanted)]
+    return [*found, *more][: wanted.count]
+
+
+def _last(ending: list[ConsoleLine], lines: Iterator[ConsoleLine], *, wanted: ConsoleRange) -> list[ConsoleLine]:
+    found = [line for line in ending if _fits(line, wanted)]
+    for line in lines:
+        if len(found) == wanted.count:
+            break
+        if _fits(line, wanted):
+            found.append(line)
+    return found[::-1]

@@ -1,0 +1,130 @@
+"""One SQLite file: connections for many threads, one writer at a time, a schema that grows with the version."""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from holter.errors import NewerStorage, StorageDamaged, StorageError, StorageFull
+from holter.journal.rundir import make_private
+
+BUSY_S = 30.0
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_PRAGMAS = (
+    "journal_mode=WAL",
+    # After a power cut the newest transactions may be missing, but never a part of one: the journals have them.
+    "synchronous=NORMAL",
+    "cache_size=-8192",
+    "journal_size_limit=67108864",
+    "temp_store=MEMORY",
+)
+
+
+class Database:
+    """Thread-safe. Other processes may have the same file open; a writer waits for theirs.
+
+    Args:
+        scripts: the statements that lead from each version of the schema to the next one. They are only ever added.
+    """
+
+    def __init__(self, path: str, scripts: Sequence[str]) -> None:
+        self.path = path
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._lock = threading.RLock()
+        make_private(os.path.dirname(path))
+        with self._translated():
+            self.writer = self._connect()
+            try:
+                self._migrate(scripts)
+            except BaseException:
+                self.writer.close()
+                raise
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is kept as a whole when the block ends, and not at all where it raises.
+
+        Raises StorageFull, StorageDamaged.
+        """
+        with self._lock, self._translated():
+            self.writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.writer
+                self.writer.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.writer.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """What the file holds at one moment. Raises StorageDamaged."""
+        with self._translated():
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("COMMIT")
+                self._idle.append(connection)
+
+    def close(self) -> None:
+        """Idempotent; nobody may be reading any more."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
+            self.writer.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, scripts: Sequence[str]) -> None:
+        with self.write() as connection:
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            if version > len(scripts):
+                raise NewerStorage(
+                    f"{self.path} has version {version}, this holter knows up to {len(scripts)}: a newer holter made "
+                    "it. Upgrade with `pip install -U holter`, or give it a directory of its own"
+                )
+            for script in scripts[version:]:
+                for statement in script.split(";"):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={len(scripts)}")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: sqlite3.Error) -> StorageError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGED:
+            return StorageDamaged(
+                f"{self.path} is damaged ({error}): it can be made again from the journals, `holter server rebuild`"
+            )
+        if code in _FULL:
+            return StorageFull(f"{self.path} can't be written ({error}): make room on its disk; nothing is lost")
+        return StorageError(f"{self.path}: {error}")
+
+
+def discard(path: str) -> None:
+    """Remove a database with all that belongs to it; nobody may have it open. Idempotent. Raises OSError."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)

@@ -1,0 +1,136 @@
+"""Translates filters and sort orders of runs into SQL. Pure; means the same as `storage/matching.py`."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
+from holter.storage.matching import ascii_lower
+from holter.storage.run_fields import NUMBERS, PREFIXES
+from holter.storage.runs import RunQuery, SortKey
+
+_IS_LATE = "(r.heard_ns IS NOT NULL AND :now_ns - r.heard_ns > :crashed_ns)"
+_ENDED_NS = f"(CASE WHEN {_IS_LATE} THEN r.late_ended_ns ELSE r.ended_ns END)"
+_FIELDS = {
+    "group": "r.group_name",
+    "state": f"(CASE WHEN {_IS_LATE} THEN r.late_state ELSE r.state END)",
+    "because": f"(CASE WHEN {_IS_LATE} THEN r.late_because ELSE r.because END)",
+    "started_at": "(r.started_ns / 1e9)",
+    "ended_at": f"({_ENDED_NS} / 1e9)",
+    "duration_s": f"(MAX(0, IFNULL({_ENDED_NS}, :now_ns) - r.started_ns) / 1e9)",
+    "heard_at": "(r.heard_ns / 1e9)",
+    "last_row_at": "(r.last_row_ns / 1e9)",
+}
+
+NumberOfKey = Callable[[str], int]
+
+
+class RunSql:
+    """The pieces of one query, and the parameters that they name."""
+
+    def __init__(self, query: RunQuery, number_of_key: NumberOfKey) -> None:
+        self.parameters: dict[str, str | float | int | None] = {
+            "now_ns": query.now_ns,
+            "crashed_ns": int(query.lateness.crashed_s * 1e9),
+        }
+        self._number_of_key = number_of_key
+        self.drivers: list[str] = []
+        """Conditions that every run must meet, each as one range of an index of `kv d`."""
+        self.where = self._filter(query.where) if query.where is not None else "1"
+        self._sort(query.sort)
+        for part in query.where.parts if isinstance(query.where, All) else [query.where]:
+            self._add_driver(part)
+
+    def _name(self, value: Value) -> str:
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = value
+        return f":{name}"
+
+    def _filter(self, filtered: Filter) -> str:
+        match filtered:
+            case Compare():
+                return self._compare(filtered.field, filtered.operator, filtered.value)
+            case Among():
+                return _joined([self._compare(filtered.field, "=", value) for value in filtered.values], "OR")
+            case Not():
+                return f"(NOT {self._filter(filtered.inner)})"
+            case All():
+                return _joined([self._filter(part) for part in filtered.parts], "AND")
+            case Any():
+                return _joined([self._filter(part) for part in filtered.parts], "OR")
+            case _:
+                assert_never(filtered)
+
+    def _compare(self, field: str, operator: str, value: Value) -> str:
+        if operator.startswith("!"):
+            return f"(NOT {self._compare(field, operator[1:], value)})"
+        if field.startswith(PREFIXES):
+            return self._compare_kv(self._number_of_key(field), operator, value)
+        if field == "tags":
+            return self._compare_tags(operator, value)
+        column = _FIELDS.get(field, f"r.{field}")
+        if value is None:
+            return f"({column} IS NULL)" if operator == "=" else "0"
+        is_text = field not in NUMBERS
+        if operator == "~":
+            return self._contains(column, value) if is_text else "0"
+        if is_text != isinstance(value, str):
+            return "0"
+        return f"IFNULL({column} {operator} {self._name(value)}, 0)"
+
+    def _compare_kv(self, key: int, operator: str, value: Value) -> str:
+        place = f"SELECT 1 FROM kv v WHERE v.key = {key} AND v.run = r.number"
+        if value is None:
+            return f"(NOT EXISTS ({place}))" if operator == "=" else "0"
+        if operator == "~":
+            return f"EXISTS ({place} AND {self._contains('v.text', value)})"
+        column = "text" if isinstance(value, str) else "num"
+        return f"EXISTS ({place} AND v.{column} {operator} {self._name(value)})"
+
+    def _add_driver(self, part: Filter | None) -> None:
+        if not isinstance(part, Compare) or part.value is None or part.operator not in ("=", "<", "<=", ">", ">="):
+            return
+        if part.field.startswith(PREFIXES):
+            column = "text" if isinstance(part.value, str) else "num"
+            key = self._number_of_key(part.field)
+            self.drivers.append(f"d.key = {key} AND d.{column} {part.operator} {self._name(part.value)}")
+
+    def _compare_tags(self, operator: str, value: Value) -> str:
+        if value is None:
+            return "(r.tags = '')" if operator == "=" else "0"
+        if operator == "=":
+            between = f"\n{value}\n"
+            return f"(INSTR(r.tags, {self._name(between)}) > 0)"
+        if operator == "~":
+            return self._contains("r.tags", value)
+        compared = f"t.value {operator} {self._name(value)}"
+        return f"EXISTS (SELECT 1 FROM JSON_EACH(r.tags_json) t WHERE {compared})"
+
+    def _contains(self, column: str, value: Value) -> str:
+        return f"IFNULL(INSTR(LOWER({column}), {self._name(ascii_lower(str(value)))}) > 0, 0)"
+
+    def _sort(self, keys: tuple[SortKey, ...]) -> None:
+        joins, order = [], []
+        for number, key in enumerate(keys):
+            down = " DESC" if key.is_descending else ""
+            if key.field.startswith(PREFIXES):
+                joins.append(
+                    f" LEFT JOIN kv s{number} ON s{number}.run = r.number"
+                    f" AND s{number}.key = {self._number_of_key(key.field)}"
+                )
+                value, text = f"s{number}.num", f"s{number}.text"
+                order.append(f"{value} IS NULL, {value}{down}, {text} IS NULL, {text}{down}")
+            elif key.field == "started_at":
+                joins.append("")
+                order.append(f"r.started_ns{down}")  # never missing, and there is an index
+            else:
+                column = _FIELDS.get(key.field, f"r.{key.field}")
+                joins.append("")
+                order.append(f"{column} IS NULL, {column}{down}")
+        self.joins, self.order = "".join(joins), ", ".join([*order, "r.id"])
+        self.other_joins = "".join(joins[1:])
+        down = " DESC" if keys and keys[0].is_descending else ""
+        self.walked_order = ", ".join([f"s0.num{down}", *order[1:], "r.id"])
+
+
+def _joined(parts: list[str], word: str) -> str:
+    return f"({f' {word} '.join(parts)})" if parts else "0"

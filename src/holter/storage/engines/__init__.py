@@ -1,0 +1,1 @@
+"""One file for each engine; its name is the scheme of the URL that opens it."""

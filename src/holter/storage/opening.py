@@ -1,0 +1,79 @@
+"""Opens storage by URL: the part before the colon names a file in the folder `engines`."""
+
+import importlib
+import pkgutil
+from typing import Protocol, cast
+
+import msgspec
+
+from holter.errors import UsageError
+from holter.storage import engines
+from holter.storage.blobs import BlobStore
+from holter.storage.console import ConsoleStore
+from holter.storage.runs import RunStore
+from holter.storage.series import SeriesStore
+
+
+class Closable(Protocol):
+    """Whatever an engine opens."""
+
+    def close(self) -> None:
+        """Let go of it without losing anything. Idempotent."""
+
+
+class Engine(Protocol):
+    """A file of the folder `engines`."""
+
+    TEST_URL: str
+    """Where the contract suite may open it; `{directory}` stands for an empty directory."""
+
+    def open_runs(self, url: str) -> RunStore:
+        """The runs."""
+
+    def open_series(self, url: str) -> SeriesStore:
+        """The series."""
+
+    def open_console(self, url: str) -> ConsoleStore:
+        """The console and the events."""
+
+    def open_blobs(self, url: str) -> BlobStore:
+        """The blobs."""
+
+    def discard_index(self, url: str) -> None:
+        """Remove what the journals can give back: runs, series, console. Nobody may have it open."""
+
+
+class Storage(msgspec.Struct, frozen=True, eq=False):
+    """The four ports together. There is no transaction across them."""
+
+    runs: RunStore
+    series: SeriesStore
+    console: ConsoleStore
+    blobs: BlobStore
+
+    def close(self) -> None:
+        """Close all four. Idempotent."""
+        for port in (self.series, self.runs, self.console, self.blobs):
+            cast("Closable", port).close()
+
+
+def engine_names() -> list[str]:
+    """The schemes that can be opened."""
+    return sorted(found.name for found in pkgutil.iter_modules(engines.__path__))
+
+
+def load_engine(url: str) -> Engine:
+    """The engine of a URL. Raises UsageError."""
+    scheme = url.partition(":")[0]
+    if ":" not in url or scheme not in engine_names():
+        raise UsageError(
+            f"no storage engine for {url!r}: the part before ':' must name one of the files in "
+            f"holter/storage/engines ({', '.join(engine_names())}), for example 'sqlite:/var/lib/holter'"
+        )
+    return cast("Engine", importlib.import_module(f"{engines.__name__}.{scheme}"))
+
+
+def open_storage(url: str) -> Storage:
+    """Open all four ports at one place; the caller closes it. Raises UsageError, StorageDamaged, NewerStorage."""
+    engine = load_engine(url)
+    return Storage(engine.open_runs(url), engine.open_series(url), engine.open_console(url), engine.open_blobs(url))

@@ -1,0 +1,114 @@
+"""The port for what is known of each run beside its points: names, configuration, summary, state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from holter.model.state import Lateness
+from holter.storage.filters import Filter
+
+PLAIN_FIELDS = (
+    "id name project entity group job_type notes host state cause because attempt rows steps last_step started_at"
+    " ended_at duration_s heard_at last_row_at tags"
+).split()
+"""What can be asked for, filtered and sorted by, beside `config.…` and `summary.…`."""
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as its journals tell it.
+
+    Its state depends on the time: `state` holds until nothing was heard for `crashed_s` seconds after `heard_ns`, then
+    `late_state` does. A run with a final state has no `heard_ns`.
+    """
+
+    id: str
+    project: str = ""
+    name: str = ""
+    entity: str = ""
+    group: str = ""
+    job_type: str = ""
+    notes: str = ""
+    tags: tuple[str, ...] = ()
+    host: str = ""
+    attempt: int = 1
+    state: str = "running"
+    because: str = ""
+    late_state: str = "crashed"
+    late_because: str = ""
+    heard_ns: int | None = None
+    """When something was last heard of the process that has been silent longest, by the clock of who keeps this."""
+    cause: str | None = None
+    started_ns: int = 0
+    ended_ns: int | None = None
+    late_ended_ns: int | None = None
+    last_row_ns: int | None = None
+    rows: int = 0
+    steps: int = 0
+    last_step: int | None = None
+    config: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
+    version: int = 0
+    """How much of its journals it was made from: a row never replaces one with a higher version."""
+    seen_ns: int = 0
+    """When the run's directory had last changed as this was made and nobody was left to add to it; else 0."""
+
+
+class SortKey(msgspec.Struct, frozen=True):
+    """A field to sort by; runs without it come last either way."""
+
+    field: str
+    is_descending: bool = False
+
+
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs, in which order, what of them, and which page. Ties are broken by id."""
+
+    now_ns: int
+    lateness: Lateness = Lateness()
+    where: Filter | None = None
+    sort: tuple[SortKey, ...] = (SortKey("started_at", is_descending=True),)
+    columns: tuple[str, ...] = ()
+    """Names of fields; none for all of them, with `config` and `summary` as a whole."""
+    start: int = 0
+    count: int = 50
+    is_counted: bool = True
+    """Whether to say how many runs there are in all; that costs more than a page."""
+
+
+class RunPage(msgspec.Struct, frozen=True):
+    """Runs with the columns asked for; what a run does not have is left out. `total` is None where nobody counted."""
+
+    runs: list[dict[str, Any]]
+    total: int | None = None
+
+
+class RunStore(Protocol):
+    """Keeps one row for each run. Thread-safe; several processes may have the same place open.
+
+    - `put` replaces the run's row as a whole and is idempotent; a row of a lower version than the one there is passed
+      over, so that late and repeated writes do no harm.
+    - States are computed when read, from `RunQuery.now_ns`: nothing is written when a run becomes late.
+    - What `put` returned for outlives the process, and other processes see it.
+    """
+
+    def put(self, rows: Sequence[RunRow]) -> None:
+        """Keep these rows, all of them or, where it raises, none. Raises StorageFull, StorageDamaged."""
+
+    def get(self, run: str) -> RunRow | None:
+        """The row of a run, None where there is none."""
+
+    def query(self, query: RunQuery) -> RunPage:
+        """A page of runs."""
+
+    def list_keys(self, project: str | None = None) -> list[str]:
+        """The names of all fields under `config.` and `summary.` that the project's runs have."""
+
+    def projects(self) -> Mapping[str, int]:
+        """How many runs each project has."""
+
+    def seen(self) -> Mapping[str, int]:
+        """`seen_ns` of every run by its id."""
+
+    def delete(self, run: str) -> None:
+        """Forget the run. Idempotent; also its version is forgotten."""

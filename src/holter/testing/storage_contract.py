@@ -1,0 +1,11 @@
+"""What every storage engine promises, as tests: a class for each port.
+
+A test module makes a subclass of each with a fixture `url` that gives a place of its own to each test; pytest does the
+rest. Nothing here knows which engine it is.
+"""
+
+from holter.testing.console_contract import BlobsContract, ConsoleContract
+from holter.testing.runs_contract import RunsContract
+from holter.testing.series_contract import SeriesContract, SeriesSurvivalContract
+
+__all__ = ["BlobsContract", "ConsoleContract", "RunsContract", "SeriesContract", "SeriesSurvivalContract"]

@@ -1,0 +1,84 @@
+"""Charts, tables and consoles from the ports."""
+
+import numpy as np
+import pytest
+
+from holter.errors import FilterError, UsageError
+from holter.model.state import Lateness
+from holter.server.query.charts import Chart, draw, draw_mean
+from holter.server.query.consoles import last_lines, some_lines
+from holter.server.query.tables import TableTexts, read_query
+from holter.storage.console import ConsoleBatch, ConsoleRange
+from holter.storage.opening import Storage, open_storage
+from holter.storage.runs import RunRow
+from holter.testing.writes import Journal, Write, replay
+from holter.wire.binary_columns import decode_tables, encode_tables
+
+
+@pytest.fixture
+def storage() -> Storage:
+    opened = open_storage("memory:")
+    writes = [Write(("loss", "lr"), step, 1_000 + 10 * step, (float(step), step % 2)) for step in range(100)]
+    replay(opened.series, "r1", journals=[Journal("a" * 32, writes)])
+    replay(opened.series, "r2", journals=[Journal("b" * 32, [write._replace(values=(5.0, 1.0)) for write in writes])])
+    opened.runs.put([RunRow(id="r1", started_ns=990), RunRow(id="r2", started_ns=900)])
+    return opened
+
+
+def test_a_chart_has_a_line_for_each_series(storage: Storage) -> None:
+    [one, none] = draw(storage, Chart(lines=(("r1", "loss"), ("r1", "nothing")), buckets=10))
+    assert one.counts.tolist() == [10] * 10
+    assert one.mean.tolist() == [4.5, 14.5, 24.5, 34.5, 44.5, 54.5, 64.5, 74.5, 84.5, 94.5]
+    assert len(none.first) == 0
+
+
+def test_relative_time_begins_with_the_run(storage: Storage) -> None:
+    drawn = draw(storage, Chart(lines=(("r1", "loss"), ("r2", "loss")), x="relative", buckets=200))
+    assert [int(line.first[0]) for line in drawn] == [10, 100]
+
+
+def test_a_metric_can_be_drawn_along_another(storage: Storage) -> None:
+    [found] = draw(storage, Chart(lines=(("r1", "loss"),), x="lr", buckets=2))
+    assert (found.first.tolist(), found.counts.tolist()) == ([0.0, 1.0], [50, 50])
+    assert found.mean.tolist() == [49.0, 50.0]
+
+
+def test_several_runs_can_be_drawn_as_one(storage: Storage) -> None:
+    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("r2", "loss")), buckets=4))
+    assert len(found.first) == 4
+    np.testing.assert_allclose(found.mean, [(12 + 5) / 2, (37 + 5) / 2, (62 + 5) / 2, (87 + 5) / 2])
+
+
+def test_a_chart_has_a_limit(storage: Storage) -> None:
+    with pytest.raises(UsageError, match="buckets"):
+        draw(storage, Chart(lines=(), buckets=10**9))
+
+
+def test_columns_come_back_from_their_bytes(storage: Storage) -> None:
+    columns = {"x": np.arange(3), "y": np.array([1.5, np.nan, np.inf]), "marks": np.array([1, 2, 4], np.uint8)}
+    [(about, found)] = decode_tables(encode_tables([({"run": "r"}, columns)]))
+    assert about == {"run": "r"}
+    for name, column in columns.items():
+        np.testing.assert_array_equal(found[name], column)
+
+
+def test_a_question_is_checked_before_it_is_asked() -> None:
+    def ask(texts: TableTexts) -> object:
+        return read_query(texts, now_ns=0, lateness=Lateness())
+
+    assert ask(TableTexts(columns=("name", "config.lr")))
+    with pytest.raises(UsageError, match="no column 'nam'"):
+        ask(TableTexts(columns=("nam",)))
+    with pytest.raises(FilterError):
+        ask(TableTexts(where="state ="))
+    with pytest.raises(UsageError, match="page"):
+        ask(TableTexts(count=10**9))
+
+
+def test_the_transcripts_of_a_run_are_shown_in_the_order_of_time(storage: Storage) -> None:
+    storage.console.append(ConsoleBatch("r1", "output", 0, 9, ((1, 1, "a"), (4, 1, "d"))))
+    storage.console.append(ConsoleBatch("r1", "output-2", 0, 9, ((2, 1, "b"), (3, 2, "c"))))
+    assert [line.text for line in last_lines(storage, "r1", count=3)] == ["b", "c", "d"]
+    assert [line.text for line in last_lines(storage, "r1", count=3, text="A")] == ["a"]
+    found = some_lines(storage, "r1", transcript="output", wanted=ConsoleRange(5, start=1))
+    assert [(line.number, line.text) for line in found] == [(1, "d")]

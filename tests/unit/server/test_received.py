@@ -1,0 +1,118 @@
+"""Ranges of journals become the files that they were cut from."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holter.errors import JournalError, UsageError
+from holter.journal.rundir import list_segments
+from holter.server.ingest.received import ReceivedRuns
+from holter.testing.clocks import FakeClock
+from tests.unit.journal.recording import scratch
+from tests.unit.server.remote import RemoteJournal
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> RemoteJournal:
+    """One of three segments."""
+    found = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+    found.describe()
+    found.log(30_000)
+    return found
+
+
+@pytest.fixture
+def received(tmp_path: Path) -> Iterator[ReceivedRuns]:
+    opened = ReceivedRuns(str(tmp_path / "data"))
+    yield opened
+    opened.close()
+
+
+def segments(directory: Path) -> dict[str, bytes]:
+    found = {
+        Path(path).name: Path(path).read_bytes() for paths in list_segments(str(directory)).values() for path in paths
+    }
+    return {name: data.rstrip(b"\0") for name, data in found.items()}
+
+
+def test_a_received_run_is_made_of_the_same_files(
+    journal: RemoteJournal, received: ReceivedRuns, tmp_path: Path
+) -> None:
+    data = journal.stream()
+    assert received.accept(journal.id, "r1", offset=0, data=data) == len(data)
+    assert len(segments(journal.directory)) == 3
+    assert segments(tmp_path / "data" / "runs" / "r1") == segments(journal.directory)
+
+
+@given(cuts=st.lists(st.integers(1, 60_000), max_size=30), seed=st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+def test_ranges_that_are_cut_repeated_and_disordered_add_up_to_the_same(cuts: list[int], seed: random.Random) -> None:
+    with scratch() as folder:
+        journal = RemoteJournal(Path(folder) / "far", "r1", clock=FakeClock())
+        journal.log(6_000)
+        data = journal.stream()
+        received = ReceivedRuns(f"{folder}/data")
+        have, sizes = 0, [*cuts, 1 << 20]
+        while have < len(data):
+            size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
+            start = max(0, have + seed.choice([0, 0, -1000, 5000]))
+            answer = received.accept(journal.id, "r1", offset=start, data=data[start : start + size])
+            assert answer >= have
+            have = answer
+            if seed.random() < 0.1:
+                received.close()
+                received = ReceivedRuns(f"{folder}/data")
+        received.close()
+        assert segments(Path(folder) / "data" / "runs" / "r1") == segments(journal.directory)
+
+
+def test_a_gap_is_refused_with_the_offset_that_is_there(journal: RemoteJournal, received: ReceivedRuns) -> None:
+    data = journal.stream()
+    assert received.accept(journal.id, "r1", offset=100, data=data[100:200]) == 0
+    assert received.accept(journal.id, "r1", offset=0, data=data[:1000]) == 1000
+    assert received.accept(journal.id, "r1", offset=2000, data=data[2000:3000]) == 1000
+    assert received.accept(journal.id, "r1", offset=0, data=data[:500]) == 1000
+
+
+def test_two_processes_may_receive_the_same_journal(journal: RemoteJournal, tmp_path: Path) -> None:
+    data, one, other = journal.stream(), ReceivedRuns(str(tmp_path)), ReceivedRuns(str(tmp_path))
+    have = 0
+    while have < len(data):
+        for each in (one, other):
+            have = each.accept(journal.id, "r1", offset=have, data=data[have : have + 300_000])
+    one.close()
+    other.close()
+    assert segments(tmp_path / "runs" / "r1") == segments(journal.directory)
+
+
+@pytest.mark.parametrize("run", ["", "..", "../x", ".hidden", "a/b", "a\0b", "x" * 200])
+def test_names_that_could_leave_the_directory_are_refused(run: str, received: ReceivedRuns, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        received.accept("a" * 32, run, offset=0, data=b"HOLTERJ\n")
+    with pytest.raises(UsageError):
+        received.accept_transcript(run, "output.log", offset=0, data=b"x")
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("name", ["../output.log", "output.txt", "config.yaml", "output.log/x", ""])
+def test_only_transcripts_are_taken_as_such(name: str, received: ReceivedRuns) -> None:
+    with pytest.raises(UsageError):
+        received.accept_transcript("r1", name, offset=0, data=b"x")
+
+
+def test_what_is_no_journal_is_refused(received: ReceivedRuns, tmp_path: Path) -> None:
+    with pytest.raises(JournalError):
+        received.accept("a" * 32, "r1", offset=0, data=b"<html>" * 100)
+    with pytest.raises(UsageError):
+        received.accept("xyz", "r1", offset=0, data=b"")
+
+
+def test_a_transcript_grows_by_ranges(received: ReceivedRuns, tmp_path: Path) -> None:
+    assert received.accept_transcript("r1", "output.log", offset=0, data=b"one\n") == 4
+    assert received.accept_transcript("r1", "output.log", offset=9, data=b"x") == 4
+    assert received.accept_transcript("r1", "output.log", offset=2, data=b"e\ntwo\n") == 8
+    assert (tmp_path / "data" / "runs" / "r1" / "output.log").read_bytes() == b"one\ntwo\n"
