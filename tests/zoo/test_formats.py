@@ -19,6 +19,7 @@ from holter.model.records import (
     ChildExited,
     Console,
     Described,
+    Edited,
     Exited,
     Facts,
     Finished,
@@ -180,6 +181,7 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
         Launched(at_ns=41, pid=4713, process_started=98, command=("python", "train.py")),
         Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"),
         Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}),
+        Edited(at_ns=44, by="ann", name="better", tags=("kept",)),
     ]
 
 

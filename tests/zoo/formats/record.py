@@ -111,6 +111,7 @@ def record_command(directory: Path) -> None:
     story.journal.record(r.Launched(at_ns=41, pid=4713, process_started=98, command=("python", "train.py")))
     story.journal.record(r.Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"))
     story.journal.record(r.Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}))
+    story.journal.record(r.Edited(at_ns=44, by="ann", name="better", tags=("kept",)))
     story.journal.close()
 
 

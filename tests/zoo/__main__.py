@@ -1,0 +1,93 @@
+"""`make zoo`: every fault in every mode, the figures on the terminal and in docs/zoo.md."""
+
+import argparse
+import os
+import platform
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from tests.zoo import figures
+from tests.zoo.case import Case
+from tests.zoo.fault import Fault, load_faults
+from tests.zoo.modes import STANDARD, Mode, all_modes
+from tests.zoo.needs import applies, lacks
+from tests.zoo.page import write_page
+from tests.zoo.runner import LANES, Runner
+
+PAGE = Path(__file__).parents[2] / "docs" / "zoo.md"
+CASES = Path(__file__).parents[2] / "benchmarks" / "results" / "zoo.json"
+
+
+def main() -> int:
+    """Run what was chosen; 1 where something was wrong though sure, or did not happen as it should have."""
+    chosen = _arguments()
+    # Whoever starts this in the background leaves it, and all programs that it starts, deaf to these.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    faults = [fault for fault in load_faults() if re.search(chosen.only, f"{fault.share} {fault.kind}: {fault.name}")]
+    missing = {fault.name: why for fault in faults if (why := lacks(fault))}
+    faults = [fault for fault in faults if fault.name not in missing]
+    modes = [
+        mode for mode in (all_modes() if chosen.modes == "all" else [STANDARD]) if re.search(chosen.mode, mode.name)
+    ]
+    cases = _run(faults, modes, lanes=chosen.lanes, times=chosen.times)
+    chosen.cases.parent.mkdir(parents=True, exist_ok=True)
+    chosen.cases.write_bytes(msgspec.json.format(msgspec.json.encode(cases)))
+    page = write_page(cases, faults, machine=_machine())
+    print(page)
+    if chosen.write:
+        PAGE.write_text(page)
+        print(f"written to {PAGE}", file=sys.stderr)
+    for name, why in missing.items():
+        print(f"left out: {name}: {why}", file=sys.stderr)
+    return _complain(cases)
+
+
+def _run(faults: list[Fault], modes: list[Mode], *, lanes: int, times: int) -> list[Case]:
+    wanted = [(fault, mode) for mode in modes for fault in faults if applies(fault, mode)] * times
+    began = time.monotonic()
+    cases: list[Case] = []
+    with Runner(lanes) as runner:
+        for case in runner.run(wanted):
+            cases.append(case)
+            if not case.is_right:
+                print(f"  {case.trouble.splitlines()[0] if case.trouble else ''} {case.words}", file=sys.stderr)
+            if len(cases) % 50 == 0:
+                print(f"{len(cases)} of {len(wanted)} after {time.monotonic() - began:,.0f} s", file=sys.stderr)
+    return cases
+
+
+def _complain(cases: list[Case]) -> int:
+    wrong = figures.wrong_confident(cases)
+    troubled = [case for case in cases if case.trouble]
+    for case in wrong:
+        print(f"wrong though sure: {case.words}", file=sys.stderr)
+    for case in troubled:
+        print(f"did not happen: {case.fault} ({case.mode.name}): {case.trouble}", file=sys.stderr)
+    return int(bool(wrong or troubled))
+
+
+def _machine() -> str:
+    return f"Linux {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make zoo", description=__doc__)
+    parser.add_argument("--only", default="", help="a pattern for `share kind: name` of the faults")
+    parser.add_argument("--modes", choices=("all", "standard"), default="all")
+    parser.add_argument("--mode", default="", help="a pattern for the name of the modes")
+    parser.add_argument("--times", type=int, default=1, help="how often each")
+    parser.add_argument("--lanes", type=int, default=LANES, help="how many at a time")
+    parser.add_argument("--cases", type=Path, default=CASES, help="where to keep every case, as JSON")
+    parser.add_argument("--write", action="store_true", help="write docs/zoo.md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The faults, one file a kind."""

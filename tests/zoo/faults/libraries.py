@@ -1,0 +1,70 @@
+"""Native libraries that do not fit: the import itself fails."""
+
+import signal
+
+from tests.zoo.fault import Fault
+
+
+def misfit(name: str, body: str, *, needs: tuple[str, ...] = ()) -> Fault:
+    """A program whose import of `_kernels` fails."""
+    program = (
+        "import subprocess, sysconfig\nfrom training import begin\n"
+        "target = '_kernels' + sysconfig.get_config_var('EXT_SUFFIX')\n"
+        "include = sysconfig.get_path('include')\n"
+        f"begin()\n{body}\nimport sys\nsys.path.insert(0, '.')\nimport _kernels\n"
+    )
+    return Fault(
+        name=name, program=program, ends=(1,), state="failed", cause="environment-mismatch", needs=needs, takes_s=60.0
+    )
+
+
+BUILD = """
+def build(source, *options, to):
+    with open("source.c", "w") as file:
+        file.write(source)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", to, "source.c", *options], check=True)
+"""
+
+FAULTS = [
+    Fault(
+        name="imports a library of which half was copied",
+        program="""
+        import _ctypes, sysconfig, sys
+        from training import begin
+        begin()
+        with open(_ctypes.__file__, "rb") as whole, open("_kernels.so", "wb") as half:
+            half.write(whole.read(1000))
+        sys.path.insert(0, ".")
+        import _kernels
+        """,
+        ends=(-signal.SIGBUS,),
+        state="crashed",
+        cause="bus-error",
+    ),
+    misfit(
+        "imports a library of which hardly anything was copied",
+        "import _ctypes\n"
+        "with open(_ctypes.__file__, 'rb') as whole, open(target, 'wb') as part:\n"
+        "    part.write(whole.read(50))",
+    ),
+    misfit(
+        "imports a library that wants a function that is not there",
+        BUILD + "build('int cudaMalloc_v99(void); int PyInit__kernels(void) { return cudaMalloc_v99(); }', to=target)",
+        needs=("gcc",),
+    ),
+    misfit(
+        "imports a library that wants another library that is not there",
+        BUILD + "import os\n"
+        "build('int launch(void) { return 0; }', '-Wl,-soname,libcudart.so.11.0', to='libcudart.so')\n"
+        "build('int launch(void); int PyInit__kernels(void) { return launch(); }', '-L.', '-lcudart', to=target)\n"
+        "os.remove('libcudart.so')",
+        needs=("gcc",),
+    ),
+    misfit(
+        "imports a library for another processor",
+        "import _ctypes\n"
+        "code = bytearray(open(_ctypes.__file__, 'rb').read())\n"
+        "code[18:20] = b'\\xf3\\x00'\n"
+        "open(target, 'wb').write(code)",
+    ),
+]

@@ -1,0 +1,112 @@
+"""Writes docs/zoo.md: what was provoked, in which modes, and how good the verdicts were. Pure: cases in, text out."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from tests.zoo import figures
+from tests.zoo.case import Case
+from tests.zoo.fault import HELD, OPEN, Fault
+from tests.zoo.modes import AFTER, ALONE, OLD_KERNEL, ORDINARY_USER, ROOT_USER, RUN, SIDECAR, STANDARD, Mode
+
+HEAD = """# The crash zoo
+
+Programs that really die, in ways that are known, and what `holter why` made of them. `make zoo` runs them all in every
+mode and writes this page; `make test` runs each once and a sample over the modes. A fault is a few lines in
+[tests/zoo/faults](../tests/zoo/faults).
+
+**Open** faults are those that the rules may be written against. **Held** faults were written apart from the rules:
+nobody tunes a rule against them, they are for reporting only. A verdict is *right* when its cause and the run's state
+both are. *Abstained* means `unknown` with candidates. *Sure* is a confidence of 0.9 or more, and *wrong though sure*
+must stay 0. Times are from the death to an answer of `holter why` that stayed, its own start included.
+"""
+
+Group = tuple[str, Callable[[Mode], bool]]
+
+GROUPS: tuple[Group, ...] = (
+    ("client + sidecar, root", lambda mode: mode == STANDARD),
+    ("the same without kernel log", lambda mode: mode == Mode(without=("kernel-log",))),
+    ("client + sidecar, ordinary user", lambda mode: mode == Mode(user=ORDINARY_USER)),
+    ("old kernel, root", lambda mode: mode in (Mode(without=OLD_KERNEL), Mode(without=("kernel-log", *OLD_KERNEL)))),
+    ("old kernel, ordinary user", lambda mode: mode == Mode(user=ORDINARY_USER, without=OLD_KERNEL)),
+    ("without the signal witness", lambda mode: mode.watch == SIDECAR and "signals" in mode.without),
+    ("`holter run` alone, root", lambda mode: mode.watch == RUN and mode.user == ROOT_USER),
+    ("`holter run` alone, ordinary user", lambda mode: mode.watch == RUN and mode.user == ORDINARY_USER),
+    ("after the fact, sidecar killed too", lambda mode: mode.watch == AFTER),
+    ("after the fact, never a sidecar", lambda mode: mode.watch == ALONE),
+    ("all modes", lambda mode: True),
+)
+
+
+def write_page(cases: Sequence[Case], faults: Sequence[Fault], *, machine: str) -> str:
+    """The whole page."""
+    parts = [HEAD, f"\nMeasured on {machine}.\n"]
+    for share, title in ((OPEN, "Open faults"), (HELD, "Held faults")):
+        chosen = [case for case in cases if case.share == share]
+        parts += [f"\n## {title}\n\n", *lines(_shares(chosen))] if chosen else [f"\n## {title}\n\nNone yet.\n"]
+    parts += ["\n## Normal ends\n\n", *lines(_normal(cases))]
+    parts += ["\n## Calibration\n\n", *lines(_calibration(cases))]
+    parts += ["\n## What was taken for what\n\n", *lines(_confusion(cases))]
+    parts += ["\n## The faults\n\n", *lines(_listing(faults))]
+    return "".join(parts)
+
+
+def lines(texts: Iterable[str]) -> Iterator[str]:
+    """Each with its newline."""
+    return (f"{text}\n" for text in texts)
+
+
+def _shares(cases: Sequence[Case]) -> Iterator[str]:
+    yield "| mode | deaths | right | state right | abstained | sure | wrong though sure | Brier | p50 | p95 |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for name, is_in in GROUPS:
+        inside = [case for case in cases if is_in(case.mode)]
+        found = figures.measure(inside)
+        if found.cases:
+            yield (
+                f"| {name} | {found.cases} | {_percent(found.right)} | {_percent(found.right_state)} "
+                f"| {_percent(found.abstained)} | {_percent(found.confident)} | {found.wrong_confident} "
+                f"| {_number(found.brier, 3)} | {_number(found.p50_s, 1)} s | {_number(found.p95_s, 1)} s |"
+            )
+
+
+def _normal(cases: Sequence[Case]) -> Iterator[str]:
+    ends = figures.normal_ends(cases)
+    wrong = figures.false_verdicts(cases)
+    kinds = len({case.fault for case in ends})
+    yield f"{len(ends)} normal ends of {kinds} kinds: {len(wrong)} false verdicts."
+    if wrong:
+        yield ""
+    yield from (f"- {case.words}" for case in wrong)
+
+
+def _calibration(cases: Sequence[Case]) -> Iterator[str]:
+    yield "| confidence | verdicts | mean confidence | right |"
+    yield "|---|---:|---:|---:|"
+    for found in figures.reliability(cases):
+        yield (
+            f"| {found.least:.2f} – {found.most:.2f} | {found.verdicts} "
+            f"| {found.confidence:.3f} | {_percent(found.right)} |"
+        )
+
+
+def _confusion(cases: Sequence[Case]) -> Iterator[str]:
+    yield "| it was | times | told right | taken for |"
+    yield "|---|---:|---:|---|"
+    for truth, said in figures.confusion(cases).items():
+        others = ", ".join(f"{cause} ×{times}" for cause, times in said.most_common() if cause != truth)
+        yield f"| {truth} | {said.total()} | {_percent(said[truth] / said.total())} | {others} |"
+
+
+def _listing(faults: Sequence[Fault]) -> Iterator[str]:
+    yield "| a training that … | kind | share | state | cause |"
+    yield "|---|---|---|---|---|"
+    for fault in faults:
+        causes = " or ".join(truth or "" for truth in fault.truths)
+        yield f"| {fault.name} | {fault.kind} | {fault.share} | {fault.state} | {causes} |"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,97 @@
+"""Each fault once as a training with its sidecar, and a sample over all modes. `make zoo` runs the whole matrix."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.zoo.case import Case
+from tests.zoo.fault import OPEN, Fault, load_faults
+from tests.zoo.figures import wrong_confident
+from tests.zoo.modes import RUN, STANDARD, Mode, all_modes
+from tests.zoo.needs import applies, is_command, lacks
+from tests.zoo.runner import Runner
+
+Wanted = tuple[Fault, Mode]
+
+FAULTS = load_faults()
+# Where faults are many: every so manieth, another one in each mode.
+STRIDE = 30
+
+
+def once() -> list[Wanted]:
+    return [(fault, STANDARD) for fault in FAULTS]
+
+
+def commands() -> list[Wanted]:
+    return [(fault, Mode(watch=RUN)) for fault in FAULTS if is_command(fault) and not fault.place.job]
+
+
+def sample() -> list[Wanted]:
+    modes = [mode for mode in all_modes() if mode != STANDARD]
+    return [
+        (fault, mode)
+        for number, mode in enumerate(modes)
+        for fault in FAULTS[number % STRIDE :: STRIDE]
+        if applies(fault, mode) and not fault.place.job
+    ]
+
+
+def parameters(wanted: list[Wanted]) -> list[object]:
+    return [pytest.param(pair, id=f"{pair[0].name} [{pair[1].name}]") for pair in wanted]
+
+
+class Zoo:
+    """Starts everything that the session will ask for at once, and waits for each when it is asked."""
+
+    def __init__(self, runner: Runner, wanted: list[Wanted]) -> None:
+        # The longest first: they wait for the time to pass.
+        ordered = sorted(wanted, key=lambda pair: -pair[0].takes_s)
+        self._futures = {_key(pair): runner.submit(*pair) for pair in ordered if not lacks(pair[0])}
+
+    def case(self, wanted: Wanted) -> Case:
+        fault, _ = wanted
+        if why := lacks(fault):
+            pytest.skip(why)
+        return self._futures[_key(wanted)].result()
+
+
+def _key(wanted: Wanted) -> tuple[str, str]:
+    return wanted[0].name, wanted[1].name
+
+
+def _wanted_by(item: pytest.Item) -> Iterator[Wanted]:
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    if "wanted" in parameters:
+        yield parameters["wanted"]
+
+
+@pytest.fixture(scope="session")
+def zoo(request: pytest.FixtureRequest) -> Iterator[Zoo]:
+    wanted = [pair for item in request.session.items for pair in _wanted_by(item)]
+    with Runner() as runner:
+        yield Zoo(runner, wanted)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("wanted", parameters(once()))
+def test_a_death_is_told_right(zoo: Zoo, wanted: Wanted) -> None:
+    case = zoo.case(wanted)
+    assert not case.trouble
+    assert not wrong_confident([case]), case.words
+    if case.share == OPEN:
+        assert case.is_right, f"{case.words}\n{case.answer}\n{case.output}"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("wanted", parameters([*commands(), *sample()]))
+def test_a_death_is_never_told_wrong_with_certainty(zoo: Zoo, wanted: Wanted) -> None:
+    case = zoo.case(wanted)
+    assert not case.trouble
+    assert "error" not in case.answer
+    assert not wrong_confident([case]), f"{case.words}\n{case.answer}\n{case.output}"
+
+
+def test_the_zoo_is_large() -> None:
+    assert len([fault for fault in FAULTS if fault.share == OPEN and fault.cause]) >= 60
+    assert len([fault for fault in FAULTS if fault.cause is None]) >= 20
