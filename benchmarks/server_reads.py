@@ -7,10 +7,10 @@ import numpy as np
 
 from benchmarks.figures import Figure, Measured, median
 from benchmarks.plan import Plan
-from holter.wire.binary_columns import encode_tables
 from holter.server.query.charts import Chart, draw
 from holter.storage.opening import Storage, open_storage
 from holter.storage.series import Buckets, Rows, SeriesBatch
+from holter.wire.binary_columns import encode_tables
 
 BATCH = 50_000
 REPEATS = 9

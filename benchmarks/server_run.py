@@ -22,7 +22,7 @@ from benchmarks.machine import describe_machine, machine_sentence  # noqa: E402
 from benchmarks.plan import Plan  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
-MEASURES = ("ingest", "reads", "tables")
+MEASURES = ("ingest", "reads", "tables", "kills", "live", "many")
 
 
 def main() -> int:

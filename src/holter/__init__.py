@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holter.api.door import Api
     from holter.client.active import alert, config, finish, flush, log, mark_preempting, save, summary
     from holter.client.opening import init
     from holter.client.run import Run
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     """The active run, None before `init()` and after `finish()`."""
 
 __all__ = [
+    "Api",
     "HolterError",
     "NoRun",
     "Run",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "holter.api.door": "Api",
     "holter.client.active": "alert config finish flush log mark_preempting save summary",
     "holter.client.opening": "init",
     "holter.client.run": "Run",

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import numpy.typing as npt
 
-from holter.server.query.binary_columns import decode_tables
+from holter.wire.binary_columns import decode_tables
 from tests.e2e.programs import data_directory, wait_until
 
 API = "/api/v1"

@@ -1,6 +1,7 @@
 """`make zoo`: every fault in every mode, the figures on the terminal and in docs/zoo.md."""
 
 import argparse
+import contextlib
 import os
 import platform
 import re
@@ -53,7 +54,7 @@ def _run(faults: list[Fault], modes: list[Mode], *, lanes: int, times: int) -> l
     wanted = [(fault, mode) for mode in modes for fault in faults if applies(fault, mode)] * times
     began = time.monotonic()
     cases: list[Case] = []
-    with Runner(lanes) as runner:
+    with Runner(lanes) as runner, contextlib.suppress(KeyboardInterrupt):  # then of those that there are
         for case in runner.run(wanted):
             cases.append(case)
             if not case.is_right:

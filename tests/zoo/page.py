@@ -19,6 +19,15 @@ both are. *Abstained* means `unknown` with candidates. *Sure* is a confidence of
 must stay 0. Times are from the death to an answer of `holter why` that stayed, its own start included.
 """
 
+FIRST_SEEN = """
+When the held faults of the first edition met the rules for the first time (15 November 2026, 129 deaths and 23 normal
+ends, nobody who wrote a rule had seen one), 87.6 % of the deaths were told right by client + sidecar as root (113 of
+129, 13 wrong though sure, Brier score 0.114) and 72.7 % by `holter run` alone (93 of 128, 12 wrong though sure); no
+normal end got a verdict. Most had one root: the death of a child that nobody saw, or that was not tied to its parent's
+own words. That root has been mended since, so **these faults are no longer unseen** and the table below is not an
+estimate for the next fault; the figures above are.
+"""
+
 Group = tuple[str, Callable[[Mode], bool]]
 
 GROUPS: tuple[Group, ...] = (
@@ -41,7 +50,8 @@ def write_page(cases: Sequence[Case], faults: Sequence[Fault], *, machine: str) 
     parts = [HEAD, f"\nMeasured on {machine}.\n"]
     for share, title in ((OPEN, "Open faults"), (HELD, "Held faults")):
         chosen = [case for case in cases if case.share == share]
-        parts += [f"\n## {title}\n\n", *lines(_shares(chosen))] if chosen else [f"\n## {title}\n\nNone yet.\n"]
+        parts += [f"\n## {title}\n", FIRST_SEEN if share == HELD else ""]
+        parts += ["\n", *lines(_shares(chosen))] if chosen else ["\nNone yet.\n"]
     parts += ["\n## Normal ends\n\n", *lines(_normal(cases))]
     parts += ["\n## Calibration\n\n", *lines(_calibration(cases))]
     parts += ["\n## What was taken for what\n\n", *lines(_confusion(cases))]

@@ -25,6 +25,7 @@ FAULT_BYTES = 32 << 10
 ROWS_BYTES = 128 << 10
 MOST_ROWS_BYTES = 1 << 20
 MOST_RANKS_READ = 8
+MOST_CHILDREN = 8
 _FAULT_STARTS = ("Fatal Python error", "Windows fatal exception")
 NOBODY_THERE = Unseen(
     because="the process was gone when somebody looked, and its sidecar was not there to read how it left",
@@ -53,7 +54,9 @@ def gather(loaded: LoadedRun) -> Evidence:
     ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
-    found = findings_of(looked, pid=subject.pid)
+    children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
+    of_child = _findings_of_children(looked, children)
+    found = findings_of([each for each in looked if not _is_around_a_child(each, children)], pid=subject.pid)
     samples = _read_samples(loaded, subject)
     ended_ns = outcome.ended_at_ns or subject.at_ns
     return Evidence(
@@ -62,9 +65,17 @@ def gather(loaded: LoadedRun) -> Evidence:
         state=outcome.state,
         ended_ns=ended_ns,
         ranks=tuple(end for end in ends if end is subject or _is_beside(end, subject)),
-        children=tuple(ends_of_children(digests, traces, except_pids=[end.pid for end in ends])),
+        children=tuple(children),
         memory=_memory(samples, found, ended_ns=ended_ns),
+        memory_of={
+            child.pid: _memory(
+                samples, msgspec.structs.replace(found, counters=of_child[child.pid].counters), ended_ns=child.at_ns
+            )
+            for child in children
+            if child.pid in of_child and any(not each.is_first for each in of_child[child.pid].counters)
+        },
         surroundings=found.surroundings,
+        surroundings_of={pid: each.surroundings for pid, each in of_child.items() if each.surroundings},
         kernel_log=found.kernel_log,
         job=found.job,
         host=found.host,
@@ -121,6 +132,17 @@ def _read_faults(directory: str, rank: int | None, *, since_ns: int) -> str:
         return ""
     start = max(text.rfind(word) for word in _FAULT_STARTS)
     return text[max(0, start) :]
+
+
+def _findings_of_children(looked: Sequence[Looked], children: Sequence[End]) -> dict[int, Findings]:
+    """What was found at the deaths of the last few children that a signal ended."""
+    pids = [child.pid for child in children if child.signal is not None or child.status is None][-MOST_CHILDREN:]
+    return {pid: findings_of([each for each in looked if each.pid == pid], pid=pid) for pid in pids}
+
+
+def _is_around_a_child(record: Looked, children: Sequence[End]) -> bool:
+    """What was around a child says nothing about the program."""
+    return record.source == "surroundings" and any(record.pid == child.pid for child in children)
 
 
 def _read_samples(loaded: LoadedRun, subject: End) -> Samples:

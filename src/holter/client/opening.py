@@ -23,6 +23,7 @@ from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import ProcessIdentity, identify
 from holter.recording.identity import Identity, identify_run, new_name, new_run_id
 from holter.recording.launched import Launched, read_launched
+from holter.recording.login import chosen_upload
 from holter.recording.past import Bookmark, Past, recall
 from holter.recording.place import console_limit, disk_limit, make_place
 from holter.recording.settings import Settings, read_settings
@@ -244,6 +245,7 @@ class _Opening:
             followed=tuple(printing.followed),
             cwd=_as_message(_working_directory()),
             main_file=_as_message(_main_file()),
+            upload=chosen_upload(self.settings, complain=self.voice.warn),
         )
         if SIDECAR in witnesses_without():
             return

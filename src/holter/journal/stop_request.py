@@ -10,11 +10,12 @@ NAME = "stop-request.json"
 
 
 class StopRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who wants it, why, and when."""
+    """Who wants it, why, and when; `attempt` is the one that there was then, 0 where nobody knew."""
 
     by: str
     at_ns: int
     reason: str = ""
+    attempt: int = 0
 
 
 _decode = msgspec.json.Decoder(StopRequest).decode

@@ -22,9 +22,11 @@ from holter.probes.procfs import PROC, find_number, read_file
 from holter.probes.script import parse_command
 from holter.recording.foreign_outlets import find_outlets
 from holter.recording.identity import new_run_id
+from holter.recording.login import chosen_upload
 from holter.recording.place import console_limit, disk_limit
 from holter.recording.settings import Settings
 from holter.recording.spawning import open_pidfd, spawn_sidecar
+from holter.recording.voice import Voice
 from holter.version import __version__
 from holter.wire.way_back import Watch
 
@@ -154,6 +156,7 @@ class _Attaching:
             limit_bytes=limit_bytes,
             console_bytes=console_bytes,
             followed=tuple(outlets.followed),
+            upload=chosen_upload(self.settings, complain=Voice(silent=self.settings.silent).warn),
         )
         # Our end closes with us: there is nobody in the process whom the sidecar could tell anything.
         ours, theirs = socket.socketpair()

@@ -38,6 +38,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The one directory under which everything local lies."""
     mode: str = "online"
     """online; offline: everything but the network; disabled: nothing at all."""
+    url: str = ""
+    """The address of the server to which runs are sent; none: the one of `holter login`, or nowhere."""
+    api_key: str = ""
+    """The key for that server, with the scope `write`; none: the one of `holter login`."""
     resume: str = ""
     """allow: go on if the id exists; must: it has to; never: it must not; auto: the last run that did not end well."""
     disk_limit: int = -1
@@ -63,6 +67,8 @@ ENVIRONMENT: dict[str, str] = {
     "notes": "HOLTER_NOTES",
     "dir": "HOLTER_DIR",
     "mode": "HOLTER_MODE",
+    "url": "HOLTER_URL",
+    "api_key": "HOLTER_API_KEY",
     "resume": "HOLTER_RESUME",
     "disk_limit": "HOLTER_DISK_LIMIT",
     "console_limit": "HOLTER_CONSOLE_LIMIT",
@@ -74,6 +80,7 @@ ENVIRONMENT: dict[str, str] = {
 _WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
 _WANDB_NAMES = {"group": "WANDB_RUN_GROUP"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_URL = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
 
@@ -129,6 +136,10 @@ def _checked(name: str, value: Any) -> Any:
             return _mode(value)
         case "run_id":
             return _run_id(value)
+        case "url":
+            return _url(value)
+        case "api_key":
+            return _key(value)
         case _:
             return _text(name, value)
 
@@ -171,6 +182,24 @@ def _run_id(value: Any) -> str:
             f"the run id {value!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ -, a letter or digit first"
         )
     return value
+
+
+def _url(value: Any) -> str:
+    text = _text("url", value).strip()
+    # A user in the address would be shown wherever the address is.
+    if not _URL.fullmatch(text):
+        raise UsageError(
+            "url must be the address of a holter server without a user or key in it, such as"
+            f" https://holter.example.org or http://127.0.0.1:4658; got {text.rpartition('@')[2][:100]!r}"
+        )
+    return text.rstrip("/")
+
+
+def _key(value: Any) -> str:
+    text = _text("api_key", value).strip()
+    if not text.isascii() or not text.isprintable() or " " in text:  # it goes into a header
+        raise UsageError("api_key must be a key as `holter server keys add` shows it, without spaces")
+    return text
 
 
 def parse_bytes(value: Any) -> int:

@@ -13,6 +13,7 @@ from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, e
 # must not wait for us.
 _DETACH = '"$@" &'
 _COMMAND = "HOLTER_SIDECAR_OF"
+_KEY = "HOLTER_API_KEY"
 _MOST_COMMAND = 32 << 10
 _SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBID")
 
@@ -39,10 +40,12 @@ def spawn_sidecar(
     try:
         actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in sources.items()]
-        sidecar = [sys.executable, "-P", "-m", "holter.sidecar", encode(message).decode()]
+        sidecar = [sys.executable, "-P", "-m", "holter.sidecar", encode(_without_key(message)).decode()]
         shell = ["/bin/sh", "-c", _DETACH, "sh", *sidecar]
         own = sys.orig_argv if message.pid == os.getpid() else []
         environment = sidecar_environment(message.pid, command or own)
+        if message.upload is not None:
+            environment[_KEY] = message.upload.key
         pid = os.posix_spawn("/bin/sh", shell, environment, file_actions=actions, setsid=True, setsigmask=())
     finally:
         for fd in (*sources.values(), null):
@@ -71,6 +74,20 @@ def told_command(environ: Mapping[str, str], pid: int) -> list[str] | None:
     """
     teller, _, command = environ.get(_COMMAND, "").partition(" ")
     return msgspec.json.decode(command, type=list[str]) if teller == str(pid) else None
+
+
+def with_told_key(message: Watch, environ: Mapping[str, str]) -> Watch:
+    """In a sidecar: the message as it was before its key was taken out for the command line."""
+    if message.upload is None:
+        return message
+    upload = msgspec.structs.replace(message.upload, key=environ.get(_KEY, ""))
+    return msgspec.structs.replace(message, upload=upload)
+
+
+def _without_key(message: Watch) -> Watch:
+    if message.upload is None:
+        return message
+    return msgspec.structs.replace(message, upload=msgspec.structs.replace(message.upload, key=""))
 
 
 def without_command(environ: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import sys
 
 import msgspec
 
+from holter.recording.spawning import with_told_key
 from holter.sidecar.loop import Sidecar
 from holter.sidecar.sharing import hand_over, take_lead
 from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, decode_to_sidecar
@@ -21,6 +22,7 @@ def main() -> int:
     if not isinstance(watch, Watch):
         sys.stderr.write("holter: the sidecar is started by holter.init(); it takes a message, not a command line\n")
         return 2
+    watch = with_told_key(watch, os.environ)
     console_fds = range(FIRST_CONSOLE_FD, FIRST_CONSOLE_FD + (1 + len(watch.pumped.streams) if watch.pumped else 0))
     _settle_in(console_fds.stop)
     link, pidfd = _inherited()

@@ -65,6 +65,11 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
         """It could not look around itself before it died."""
         return self.status is None or os.WIFSIGNALED(self.status)
 
+    @property
+    def is_bus_error(self) -> bool:
+        """A page of a mapped file was not there: the file's disk may be full."""
+        return self.status is not None and os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGBUS
+
 
 class Autopsy:
     """Asks about the deaths of one run. Begun by the loop's thread, which calls `finish` until that is true.
@@ -84,7 +89,8 @@ class Autopsy:
         self._without = without
         self._began_ns = clock.now_ns()
         self._pids: set[int] = set()
-        self._children = 0
+        self._children = {True: 0, False: 0}
+        """How many did not end well: by a signal, by a code of their own."""
         self._lock = threading.Lock()
         self._waiting: list[Death] = []
         self._thread: threading.Thread | None = None
@@ -108,7 +114,7 @@ class Autopsy:
         """Ask about this one. Never blocks."""
         self._pids.add(death.pid)
         if death.is_child and not death.is_clean:
-            self._children += 1
+            self._children[death.is_silent] += 1
         if self._is_of_no_interest(death):
             return
         if death.counters is not None and not death.is_clean:
@@ -128,7 +134,7 @@ class Autopsy:
 
     def _is_of_no_interest(self, death: Death) -> bool:
         if death.is_child:
-            return death.is_clean or self._children > MOST_CHILDREN
+            return death.is_clean or self._children[death.is_silent] > MOST_CHILDREN
         return death.is_clean and "SLURM_JOB_ID" not in os.environ
 
     def close(self) -> None:
@@ -209,7 +215,7 @@ class Autopsy:
 
         faults = [each for each in read_signal_log(self._directory).caught if each.signal == signal.SIGBUS]
         for death in deaths:
-            if death.is_silent and not death.is_child:
+            if death.is_silent and (death.is_bus_error or not death.is_child):
                 paths = places(self._directory, death.cwd)
                 found = look(death.row, death.limits, paths=paths, process=death.process)
                 found = with_mapped_files(found, [each.mapping for each in faults if each.pid == death.pid])

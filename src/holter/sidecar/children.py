@@ -3,7 +3,8 @@
 import os
 import re
 import select
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -34,7 +35,8 @@ class Child(msgspec.Struct):
 class Children:
     """Waits for the descendants of a run's processes, as many as it may. Closed by its owner.
 
-    A child that comes and goes between two ticks is never seen, and none is on a kernel without pidfds.
+    A child that comes and goes between two ticks is only heard of, and only where the kernel announces exits; without
+    pidfds no other child is seen at all.
     """
 
     def __init__(self, clock: Clock, exits: ExitWitnesses) -> None:
@@ -42,12 +44,18 @@ class Children:
         self._exits = exits
         self._children: dict[int, Child] = {}
         self._told: set[int] = set()
+        self._roots: set[int] = set()
+        self._heard, _ = exits.children_since(0)  # what was before this run is none of its business
         self._clean, self._unclean = Thinning(), Thinning()
 
     @property
     def pidfds(self) -> list[int]:
         """Those of the living: each becomes readable when its process dies."""
         return [each.pidfd for each in self._children.values() if not each.died_at_ns]
+
+    def add_root(self, pid: int) -> None:
+        """A process of the run, whose children are ours."""
+        self._roots.add(pid)
 
     def meet(self, pids: Sequence[int]) -> list[int]:
         """At each tick: these are the descendants that there are now. Returns those that were new at the last tick."""
@@ -64,14 +72,15 @@ class Children:
 
     def look_for_deaths(self) -> list[ChildExited]:
         """How those ended that have died since; never blocks. One whose status can't be read yet comes later."""
+        heard = list(self._hear())
         if not self._children:
-            return []
+            return heard
         now_ns = self._clock.now_ns()
         readable = _readable(self.pidfds)
         for each in self._children.values():
             each.died_at_ns = each.died_at_ns or (now_ns if each.pidfd in readable else 0)
         dead = [each for each in self._children.values() if each.died_at_ns]
-        return [exited for each in dead if (exited := self._tell(each, now_ns)) is not None]
+        return [*heard, *(exited for each in dead if (exited := self._tell(each, now_ns)) is not None)]
 
     def close(self) -> None:
         """Wait for nobody any more. Idempotent."""
@@ -79,6 +88,28 @@ class Children:
             os.close(each.pidfd)
             self._exits.forget(each.pid)
         self._children.clear()
+
+    def _hear(self) -> Iterator[ChildExited]:
+        """Those whom we never met, and who did not end well."""
+        self._heard, announced = self._exits.children_since(self._heard)
+        family = self._roots | self._children.keys() | self._told
+        for each in announced:
+            if each.parent not in family or each.pid in self._children or each.pid in self._told or not each.status:
+                continue
+            stat = read_stat(each.pid)
+            is_there = stat is not None and stat.is_exiting  # else its pid may be another's by now
+            command = read_command(each.pid) if is_there else ""
+            self._told.add(each.pid)
+            if times := self._unclean.count((re.sub(r"\d+", "#", command), each.status)):
+                yield ChildExited(
+                    at_ns=self._clock.now_ns() - max(0, time.monotonic_ns() - each.at_ns),
+                    pid=each.pid,
+                    source="connector",
+                    status=each.status,
+                    command=command,
+                    process_started=stat.started if stat is not None and is_there else 0,
+                    times=times,
+                )
 
     def _tell(self, child: Child, now_ns: int) -> ChildExited | None:
         found = self._exits.read(child.pidfd, child.pid, started=child.started)

@@ -47,6 +47,11 @@ class ConsoleKeeper:
             self._thread = threading.Thread(target=self._work, name="console")
             self._thread.start()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is added any more."""
+        return self._thread is None or not self._thread.is_alive()
+
     def close(self) -> None:
         """The run has ended. Idempotent."""
         self._closing.set()

@@ -93,7 +93,7 @@ class Sidecar:
     def _begin(self, watch: Watch, link: Link, lead: Lead) -> None:
         watched = WatchedRun(watch, self._clock, exits=self._exits)
         self._runs[watch.directory] = (watched, lead)
-        self._wishes[watch.directory] = StopWishes(watch.directory)
+        self._wishes[watch.directory] = StopWishes(watch.directory, watch.attempt)
         self._linger_s = watch.linger_s
         watched.add(watch, link.copy_pidfd())
         link.directories.add(watch.directory)
@@ -115,6 +115,8 @@ class Sidecar:
                     poll.register(process.pidfd, select.POLLIN)
             for pidfd in watched.children.pidfds:
                 poll.register(pidfd, select.POLLIN)
+        for descriptor in self._exits.descriptors:
+            poll.register(descriptor, select.POLLIN)
         self._exits.catch([fd for fd, _ in poll.poll(seconds * 1000)])
 
     def _attend(self) -> bool:
@@ -170,6 +172,7 @@ class Sidecar:
                 watched.tick(values, self._sampler.tree, readings=self._sampler.readings)
             watched.beat()
         self._pass_on_wishes()
+        self._pass_on_words()
         self._exits.drain()
 
     def _pass_on_wishes(self) -> None:
@@ -182,6 +185,15 @@ class Sidecar:
             for link in self._links:
                 if directory in link.directories:
                     link.send(line)
+
+    def _pass_on_words(self) -> None:
+        """What the user should know of the upload."""
+        for directory, (watched, _) in self._runs.items():
+            while watched.uploader is not None and not watched.uploader.words.empty():
+                line = encode(watched.uploader.words.get())
+                for link in self._links:
+                    if directory in link.directories:
+                        link.send(line)
 
     def _leave(self) -> None:
         """Close the ways back so that a message either reached us or fails at the sender, who then starts another."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +28,9 @@ from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
 from holter.version import __version__
 from holter.wire.way_back import Ended, Watch
+
+if TYPE_CHECKING:
+    from holter.sidecar.uploading import Uploader
 
 BEAT_NS = 5_000_000_000
 # How long a dead process may wait to be reaped until we do without its exit status.
@@ -67,6 +71,7 @@ class WatchedRun:
         self.autopsy = Autopsy(watch.directory, self.record, clock=clock, without=witnesses_without())
         self._counting = Counting(self.record, clock)
         self._known = LastKnown(self.record, clock)
+        self.uploader: Uploader | None = None
 
     def add(self, watch: Watch, pidfd: int) -> None:
         """Watch one more process of this run."""
@@ -75,9 +80,14 @@ class WatchedRun:
             self.files = Keeper(watch, self.record, clock=self._clock)
         self.processes.append(Process(watch, pidfd))
         self._exits.follow(watch.pid, pidfd)
+        self.children.add_root(watch.pid)
         self._counting.follow(watch.pid)
         self._console.add(watch, pidfd)
         self.beat()
+        if self.uploader is None and watch.upload is not None:
+            from holter.sidecar.uploading import Uploader  # HTTP: only those pay for it who send
+
+            self.uploader = Uploader(watch, watch.upload, record=self.record)
 
     def ended(self, message: Ended) -> None:
         """The program ended the run by itself; the process may live on without it."""
@@ -144,6 +154,8 @@ class WatchedRun:
         self._journal.close()
         trim_the_dead(self.directory)
         self._syncer.close()
+        if self.uploader is not None:
+            self.uploader.finish(lambda: self._console.is_over)
 
     def _record_death(self, process: Process) -> bool:
         watch = process.watch

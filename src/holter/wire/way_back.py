@@ -28,6 +28,13 @@ class Pumped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     launcher_started: int
 
 
+class Upload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The server to which a run is sent. The key is never part of a command line, where everybody could read it."""
+
+    url: str
+    key: str = ""
+
+
 class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_defaults=True):
     """To the sidecar: record this run for the process at the other end."""
 
@@ -48,6 +55,8 @@ class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_default
     """How much of the console may be kept."""
     followed: tuple[Followed, ...] = ()
     pumped: Pumped | None = None
+    upload: Upload | None = None
+    """None where the run stays on this machine."""
 
 
 class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_defaults=True):

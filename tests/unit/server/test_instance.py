@@ -1,11 +1,13 @@
 """One server for one index."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from holter.errors import UsageError
 from holter.server.instance import Claim, Instance, claim_index
+from holter.server.local import find_running
 
 ME = Instance(pid=7, kind="ui", url="http://127.0.0.1:1/?token=secret")
 
@@ -38,3 +40,14 @@ def test_the_file_with_the_token_is_the_owners(tmp_path: Path) -> None:
     claim.tell(ME)
     assert (tmp_path / "index" / "server.json").stat().st_mode & 0o777 == 0o600
     claim.close()
+
+
+def test_who_looks_for_a_server_that_is_just_starting_waits_for_its_word(tmp_path: Path) -> None:
+    starting = Claim(str(tmp_path / "index"))
+    assert starting.take()
+    later = threading.Timer(0.2, starting.tell, [ME])
+    later.start()
+    assert find_running(str(tmp_path), {}) == ME
+    later.join()
+    starting.close()
+    assert find_running(str(tmp_path), {}) is None

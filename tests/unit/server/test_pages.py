@@ -1,8 +1,17 @@
 """The built page: files that were there at the start, and the page itself at every depth."""
 
+import asyncio
+import gzip
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from holter.server.pages import find_assets
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from holter.server.desk import Desk, DeskSettings
+from holter.server.pages import Pages, find_assets
 
 
 def test_files_are_found_with_their_compressed_sisters(tmp_path: Path) -> None:
@@ -18,3 +27,56 @@ def test_files_are_found_with_their_compressed_sisters(tmp_path: Path) -> None:
 
 def test_a_page_that_was_not_built_has_no_files(tmp_path: Path) -> None:
     assert find_assets(tmp_path / "none") == {}
+
+
+class Browser:
+    """Asks the application without a network."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._transport = httpx.ASGITransport(app)
+
+    def get(self, address: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(transport=self._transport, base_url="http://localhost") as client:
+                return await client.get(address, headers=headers)
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Browser]:
+    place = tmp_path / "page"
+    (place / "assets").mkdir(parents=True)
+    (place / "index.html").write_text('<!doctype html><base href="./"><script src="assets/app.js"></script>')
+    (place / "assets" / "app.js").write_text("plain")
+    (place / "assets" / "app.js.gz").write_bytes(gzip.compress(b"packed"))
+    desk = Desk(DeskSettings(data=str(tmp_path / "data"), url="memory:", token="t" * 64, user="ada"), {})
+    app = Starlette(routes=[Route("/{path:path}", Pages(desk, place).answer)])
+    yield Browser(app)
+    desk.close()
+
+
+def test_assets_come_packed_and_stay_in_caches(page: Browser) -> None:
+    packed = page.get("/assets/app.js", headers={"accept-encoding": "gzip, br"})
+    assert (packed.text, packed.headers["content-encoding"]) == ("packed", "gzip")
+    assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
+    plain = page.get("/assets/app.js", headers={"accept-encoding": "identity"})
+    assert (plain.text, "content-encoding" in plain.headers) == ("plain", False)
+
+
+@pytest.mark.parametrize(
+    ("address", "base"), [("/", "./"), ("/runs", "./"), ("/p/mnist", "../"), ("/p/mnist/runs/x", "../../../")]
+)
+def test_the_page_finds_its_files_from_every_depth(page: Browser, address: str, base: str) -> None:
+    answer = page.get(address)
+    assert f'<base href="{base}">' in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    policy = answer.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert "default-src 'none'" in policy
+
+
+def test_a_token_is_taken_for_a_cookie(page: Browser) -> None:
+    answer = page.get("/p/mnist?token=" + "t" * 64)
+    assert answer.headers["refresh"] == "0; url=./mnist"
+    assert page.get("/?token=wrong").status_code == 401

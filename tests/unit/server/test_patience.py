@@ -34,7 +34,7 @@ def test_only_who_asks_may_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     config = uvicorn.Config(app, http=PatientProtocol, ws="none", log_config=None, lifespan="off")
     server = uvicorn.Server(config)
 
-    async def ask() -> list[bytes]:
+    async def ask() -> tuple[bytes, bytes, bytes]:
         port = door.getsockname()[1]
         answers = await asyncio.gather(
             talk(port),
@@ -44,7 +44,7 @@ def test_only_who_asks_may_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         server.should_exit = True
         return answers
 
-    async def both() -> list[bytes]:
+    async def both() -> tuple[bytes, bytes, bytes]:
         serve = asyncio.create_task(server.serve(sockets=[door]))
         answers = await ask()
         await serve

@@ -26,7 +26,10 @@ def directory(tmp_path: Path) -> Path:
 
 def test_files_are_listed_without_journals_links_and_pipes(directory: Path) -> None:
     storage = open_storage("memory:")
-    assert [each.path for each in list_files(storage, "r1", str(directory))] == ["files/deep/a.txt", "output.log"]
+    assert [each.path for each in list_files(storage, "r1", directory=str(directory))] == [
+        "files/deep/a.txt",
+        "output.log",
+    ]
 
 
 def test_a_file_is_opened_by_its_path(directory: Path) -> None:

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from holter.catalog.run_view import PROGRAM, LoadedRun
 from holter.cli.choice import load_chosen
 from holter.cli.parser import add_run
-from holter.cli.row_formats import FORMATS
+from holter.cli.row_formats import FORMATS, Encode
 from holter.journal.rundir import list_segments
 
 if TYPE_CHECKING:
@@ -25,12 +25,18 @@ if TYPE_CHECKING:
 GROUP = "keep"
 
 CHUNK_ROWS = 4096
+PARQUET = "parquet"
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_run(parser)
-    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="jsonl (the default) or csv")
+    parser.add_argument(
+        "--format",
+        choices=(*FORMATS, PARQUET),
+        default="jsonl",
+        help="jsonl (the default), csv, or parquet (needs pyarrow)",
+    )
     parser.add_argument("--output", metavar="FILE", help="write there instead of to the standard output")
 
 
@@ -38,17 +44,25 @@ def run(args: argparse.Namespace) -> int:
     """Print the rows."""
     loaded = load_chosen(args.run)
     journals = _read(loaded)
-    encode = FORMATS[args.format](_keys(journals))
     rows = _rows(journals, loaded.view.started_at)
     with _opened(args.output) as out:
-        out.write(encode([]))  # a run without rows has its line of names too
-        while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
-            out.write(encode(chunk))
+        if args.format == PARQUET:
+            from holter.cli.parquet import column_kinds, write_parquet
+
+            write_parquet(out, rows, kinds=column_kinds(journals, _keys(journals)))
+        else:
+            _write_text(out, FORMATS[args.format](_keys(journals)), rows)
         out.flush()
     if _is_damaged(journals):
         where = f"`holter show {loaded.view.id}` tells where"
         print(f"holter: a part of this run can't be read and is left out; {where}", file=sys.stderr)
     return 0
+
+
+def _write_text(out: IO[bytes], encode: Encode, rows: Iterator[dict[str, Any]]) -> None:
+    out.write(encode([]))  # a run without rows has its line of names too
+    while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
+        out.write(encode(chunk))
 
 
 def _read(loaded: LoadedRun) -> list["Tables"]:

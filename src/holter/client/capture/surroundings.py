@@ -17,6 +17,7 @@ from holter.model.records import Looked
 # A file system that is gone must not hold up the end of the program.
 WITHIN_S = 0.05
 MOST_OPEN_FILES = 512
+MOST_ARGUMENTS = 8
 MOST_DISKS = 12
 MOST_PATH = 1000
 MOST_PROCESSES = 2000
@@ -134,6 +135,7 @@ def _places(error: BaseException, directories: Sequence[str]) -> Iterator[tuple[
     yield "working directory", os.getcwd(), "."
     for path in _paths_of(error):
         yield "error", path, path if os.path.exists(path) else os.path.dirname(path) or "."
+    yield from (("argument", path, path) for path in _arguments_of(error))
     for number in _open_files():
         with contextlib.suppress(OSError):  # closed meanwhile
             if stat.S_ISREG(os.fstat(number).st_mode):
@@ -153,6 +155,16 @@ def _paths_of(error: BaseException) -> Iterator[str]:
             path = getattr(each, name, None) if isinstance(each, OSError) else None
             if isinstance(path, str | bytes) and path:
                 yield os.fsdecode(path)
+
+
+def _arguments_of(error: BaseException) -> Iterator[str]:
+    """The files that a command which failed was given: `cp model.bin /scratch`."""
+    for each in _chain(error):
+        command = getattr(each, "cmd", None) if type(each).__name__ == "CalledProcessError" else None
+        words = command.split() if isinstance(command, str) else command if isinstance(command, list | tuple) else ()
+        for word in list(words)[1 : 1 + MOST_ARGUMENTS]:
+            if isinstance(word, str | bytes | os.PathLike) and not str(word).startswith("-"):
+                yield os.fsdecode(word)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

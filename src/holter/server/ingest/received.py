@@ -53,7 +53,7 @@ class ReceivedRuns:
             return kept.accept(offset, data)
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
-        """The same for a text that only grows: `output.log`, `output.idx` and their pieces, `signals.log` and its like."""
+        """The same for a text that only grows: `output.log`, `output.idx` and their pieces, `signals.log`, …"""
         if not is_transcript_file(name):
             raise UsageError(f"{name[:80]!r} is not the name of a transcript such as output.log or output.idx")
         directory = self._directory(run)

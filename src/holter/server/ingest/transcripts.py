@@ -1,4 +1,4 @@
-"""Follows what a run prints: bytes of its transcripts become lines as a terminal would show them."""
+"""Follows what a run prints: bytes of its transcripts become lines as a terminal would show them, colours and all."""
 
 import bisect
 import os
@@ -91,7 +91,7 @@ def _shown(line: bytes) -> str:
     # Of a progress bar only the last state is seen; the states before need not be drawn.
     screen = Screen()
     screen.feed(text.rstrip("\r\n").rpartition("\r")[2][-MOST_LINE:])
-    return "\n".join(screen.lines())[:MOST_LINE]
+    return "\n".join(screen.lines(has_colour=True))[:MOST_LINE]
 
 
 def _size(piece: Piece) -> int:

@@ -58,7 +58,7 @@ def brief_of(storage: Storage, row: RunRow, *, now_ns: int, lateness: Lateness) 
     return brief_from(storage, fields)
 
 
-def brief_from(storage: Storage, fields: Mapping[str, Any], columns: Sequence[str] = ()) -> RunBrief:
+def brief_from(storage: Storage, fields: Mapping[str, Any], *, columns: Sequence[str] = ()) -> RunBrief:
     """What a query that asked for BRIEF, `because` and some columns answered for a run."""
     known = {name: fields[name] for name in BRIEF if name in fields}
     mark = last_mark(storage, fields["id"]) if _MARKED in fields.get("because", "") else None

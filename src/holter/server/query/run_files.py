@@ -32,7 +32,7 @@ class RunFile(msgspec.Struct, frozen=True):
     is_upload: bool = False
 
 
-def list_files(storage: Storage, run: str, directory: str) -> list[RunFile]:
+def list_files(storage: Storage, run: str, *, directory: str) -> list[RunFile]:
     """All files of a run but its journals, by path."""
     found = {each.path: each for each in _in_directory(directory)}
     for path, digest in storage.blobs.attached(run).items():

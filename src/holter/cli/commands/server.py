@@ -1,0 +1,134 @@
+"""Serve the runs of many machines to those who have a key.
+
+Clients send their runs here when HOLTER_URL is its address and HOLTER_API_KEY a key with the scope `write`. The first
+start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy with TLS in front of it for other hosts
+(docs/server.md), and name the proxy's host with --allow-host.
+
+  holter server                      serve, on 127.0.0.1:4658 unless told otherwise
+  holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
+  holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
+  holter server rebuild              make the index again from the journals, while no server runs
+"""
+
+import argparse
+import os
+import sys
+import time
+
+from holter.cli.figures import clean, moment, plural, size
+from holter.cli.parser import add_json
+from holter.cli.stdout import flush, look, print_json
+from holter.cli.table import Cell, Column, render
+from holter.errors import UsageError
+from holter.journal.rundir import data_directory
+
+GROUP = "look"
+
+ACTIONS = ("serve", "keys", "backup", "rebuild")
+COLUMNS = (Column("ID"), Column("NAME", least=8), Column("SCOPE"), Column("MADE"))
+
+
+def prepare_parser(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("action", nargs="?", choices=ACTIONS, default="serve", help="left out, it serves")
+    parser.add_argument("words", nargs="*", metavar="…", help="what `keys` and `backup` need")
+    parser.add_argument("--data", metavar="DIR", help="where everything lies; left out, HOLTER_SERVER_DIR")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for all")
+    parser.add_argument("--port", metavar="P", type=int, help="left out, 4658")
+    parser.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="a name clients use for it; repeatable"
+    )
+    parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a new key")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what the action says."""
+    data = _data(args)
+    actions = {"serve": _serve, "keys": _keys, "backup": _backup, "rebuild": _rebuild}
+    return actions[args.action](args, data)
+
+
+def _data(args: argparse.Namespace) -> str:
+    chosen = args.data or os.environ.get("HOLTER_SERVER_DIR")
+    if chosen:
+        return os.path.abspath(os.path.expanduser(chosen))
+    return os.path.join(data_directory(dict(os.environ)), "server")
+
+
+def _serve(args: argparse.Namespace, data: str) -> int:
+    _expect(args, 0, "holter server")
+    from holter.server.team import Team  # HTTP: only those pay for it who serve
+
+    with Team(data, os.environ, host=args.host, port=args.port, allowed_hosts=args.allow_host) as team:
+        if team.was_damaged:
+            print(f"holter: {team.was_damaged}; it is being made again", file=sys.stderr)
+
+        def tell() -> None:
+            print(f"Holter serves {data} at {team.address}")
+            if team.first_key:
+                print(f"\nThe first key, with the scope admin; it is shown this once:\n\n    {team.first_key}\n")
+            flush()
+
+        team.serve(tell)
+    return 0
+
+
+def _keys(args: argparse.Namespace, data: str) -> int:
+    from holter.server.security.keyring import open_keys
+
+    keys = open_keys(data)
+    match args.words:
+        case []:
+            found = keys.all()
+            if args.json:
+                fields = ("id", "name", "scope", "made_at")
+                print_json({"keys": [{field: getattr(key, field) for field in fields} for key in found]})
+            else:
+                rows = [[Cell(k.id), Cell(clean(k.name)), Cell(k.scope), Cell(moment(k.made_at))] for k in found]
+                print("\n".join(render(COLUMNS, rows, look=look())) if rows else "There are no keys yet.")
+        case ["add", name]:
+            key, text = keys.add(name, args.scope, now=time.time())
+            if args.json:
+                print_json({"id": key.id, "key": text})
+            else:
+                print(f"The key {key.id} with the scope {key.scope}; it is shown this once:\n\n    {text}\n")
+        case ["revoke", id]:
+            if not keys.revoke(id):
+                raise UsageError(f"there is no key {id!r} in {data}: `holter server keys` lists them")
+            print(f"The key {id} is revoked.")
+        case _:
+            raise UsageError("write `holter server keys`, `keys add NAME --scope read|write|admin` or `keys revoke ID`")
+    return 0
+
+
+def _backup(args: argparse.Namespace, data: str) -> int:
+    _expect(args, 1, "holter server backup DIRECTORY")
+    from holter.server.backup import make_backup
+
+    copied = make_backup(data, args.words[0], environ=os.environ)
+    print(f"{size(copied)} copied to {args.words[0]}; `holter server --data {args.words[0]}` serves the copy.")
+    return 0
+
+
+def _rebuild(args: argparse.Namespace, data: str) -> int:
+    _expect(args, 0, "holter server rebuild")
+    from holter.model.clock import Clock
+    from holter.model.state import read_lateness
+    from holter.server.ingest.index_place import index_directory
+    from holter.server.ingest.rebuilding import rebuild
+    from holter.server.instance import claim_index
+
+    claim = claim_index(data, os.environ)
+    try:
+        url = f"sqlite:{index_directory(data, os.environ)}"
+        count = rebuild(data, url, clock=Clock(), lateness=read_lateness(os.environ))
+    finally:
+        claim.close()
+    print(f"The index of {plural(count, 'run')} in {data} is new.")
+    return 0
+
+
+def _expect(args: argparse.Namespace, count: int, form: str) -> None:
+    if len(args.words) != count:
+        raise UsageError(f"write `{form}`; `holter server --help` shows what it takes")

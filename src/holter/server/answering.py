@@ -1,0 +1,174 @@
+"""From a request to an answer: who asks, whether they may, what they ask, and the result as bytes."""
+
+import asyncio
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Send
+
+from holter.errors import HolterError, Refused
+from holter.server.desk import Desk
+from holter.server.problems import Error, Problem, problem_of
+from holter.server.routing import Reply, Route, Visit, read_asked
+from holter.server.security.access import CSRF_HEADER, Visitor
+from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
+
+MOST_JSON_BYTES = 1 << 20
+MOST_BODY_BYTES = 32 << 20
+BODY_WITHIN_S = 60.0
+SLOW_READER_S = 30.0
+PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+ACCEPTED = {"json": {JSON}, "bytes": {BYTES, ZSTD}, "none": set[str]()}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def endpoint_of(route: Route, desk: Desk) -> Endpoint:
+    """What Starlette calls for a route."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await _answer(route, desk, request)
+        except (HolterError, OSError) as error:
+            return failure(error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except Exception:  # noqa: BLE001  the boundary: one request that fails is one request
+            # Without the query: it may hold what is nobody's business.
+            sys.stderr.write(f"holter: {request.method} {request.url.path}: {traceback.format_exc()}")
+            return _failed(500, Problem(Error("holter failed to answer", "a fault of its own", "see its terminal")))
+
+    return handle
+
+
+def failure(error: HolterError | OSError) -> Response:
+    """The answer to a request that could not be answered."""
+    status, problem, retry_s = problem_of(error)
+    return _failed(status, problem, retry_s)
+
+
+def _failed(status: int, problem: Problem, retry_s: int | None = None) -> Response:
+    headers = dict(PLAIN)
+    if retry_s is not None:
+        headers["retry-after"] = str(retry_s)
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return Response(problem.encode(), status, headers, "application/json")
+
+
+async def _answer(route: Route, desk: Desk, request: Request) -> Response:
+    visitor = _admit(route, desk, request)
+    limit = MOST_BODY_BYTES if route.body == "bytes" else MOST_JSON_BYTES
+    data = await _read_body(request, limit if route.body != "none" else 0)
+    query = dict(request.query_params)
+    asked = read_asked(route, path=request.path_params, query=query, data=data)
+    visit = Visit(
+        desk=desk,
+        visitor=visitor,
+        data=data if route.body == "bytes" else b"",
+        headers=request.headers,
+        is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
+    )
+    result = await run_in_threadpool(route.answer, visit, asked)
+    if request.method == "HEAD" and isinstance(result, Reply) and result.stream is not None:
+        return Response(None, result.status, {**PLAIN, **result.headers}, result.media)
+    return respond(result)
+
+
+def _admit(route: Route, desk: Desk, request: Request) -> Visitor | None:
+    """Who asks, where they may. Raises Refused."""
+    address = request.client.host if request.client else ""
+    now = asyncio.get_running_loop().time()
+    check_origin(request.method, request.headers)
+    visitor = desk.doorman.identify(request.headers)
+    desk.requests.spend(visitor.id if visitor else address, now)
+    if visitor is None and route.needs != "nothing":
+        if "authorization" in request.headers:
+            desk.failures.spend(address, now)
+        raise Refused(401, _stranger(request), why="every request needs a key", do=_how_to_enter(desk))
+    if visitor is not None and route.needs != "nothing":
+        _check_rights(route, desk, request, visitor)
+    check_content(request.method, request.headers, accepted=ACCEPTED[route.body])
+    return visitor
+
+
+def _check_rights(route: Route, desk: Desk, request: Request, visitor: Visitor) -> None:
+    if not visitor.may(route.needs):
+        raise Refused(
+            403,
+            f"the key {visitor.name!r} may not do this",
+            why=f"it has the scope {visitor.scope}, and this needs {route.needs}",
+            do="ask whoever runs the server for a key with that scope",
+        )
+    sent = request.headers.get(CSRF_HEADER, "")
+    if request.method not in SAFE and not desk.doorman.is_from_page(visitor, sent):
+        raise Refused(
+            403,
+            "a write with a cookie needs the header X-Holter-CSRF",
+            why="so no other page can use the cookie",
+            do="take the value from `csrf` of /api/v1/info, or use a key in the header Authorization",
+        )
+
+
+def _stranger(request: Request) -> str:
+    return "this key is not known here" if "authorization" in request.headers else "you are not logged in"
+
+
+def _how_to_enter(desk: Desk) -> str:
+    if desk.settings.kind == "ui":
+        return "open the URL that `holter ui` printed; it has a token in it"
+    return "send `Authorization: Bearer KEY`, or log in; `holter server keys add NAME` makes a key"
+
+
+async def _read_body(request: Request, most: int) -> bytes:
+    """The body, not a byte more than allowed and not forever. Raises Refused."""
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > most:
+        raise _too_large(most)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_WITHIN_S):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise _too_large(most)
+                parts.append(part)
+    except TimeoutError:
+        raise Refused(408, f"the body did not come within {BODY_WITHIN_S:g} s", do="send smaller parts") from None
+    return b"".join(parts)
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"the body has more than {most:,} bytes", do="send less, or in parts")
+
+
+def respond(result: object) -> Response:
+    """A result as an answer."""
+    if not isinstance(result, Reply):
+        return Response(msgspec.json.encode(result), 200, PLAIN, "application/json")
+    headers = {**PLAIN, **result.headers}
+    if result.stream is not None:
+        return LiveResponse(result.stream, result.status, headers, result.media)
+    return Response(result.data, result.status, headers, result.media or None)
+
+
+class LiveResponse(StreamingResponse):
+    """A stream whose reader is dropped when it takes nothing for too long: it comes back and goes on from there."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send until the end, or until the reader is too slow."""
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        await send(start)
+        stream: AsyncIterator[bytes] = self.body_iterator  # type: ignore[assignment]  # ours gives bytes
+        try:
+            async for chunk in stream:
+                async with asyncio.timeout(SLOW_READER_S):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except TimeoutError:
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

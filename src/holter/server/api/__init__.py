@@ -1,0 +1,1 @@
+"""One file for each resource of the HTTP API; each has the ROUTES that it offers."""

@@ -1,0 +1,87 @@
+"""What a run printed."""
+
+from typing import Annotated
+
+import msgspec
+
+from holter.console.screen import without_colours
+from holter.errors import NoRun
+from holter.server.query.consoles import ShownLine, last_lines, some_lines
+from holter.server.routing import Route, Visit
+from holter.storage.console import ConsoleRange
+
+STREAMS = {1: "stdout", 2: "stderr"}
+MOST_LINES = 10_000
+Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_LINES)]
+
+
+class AskedConsole(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines `first` to `first + count` of a transcript, or the last `tail`, or `count` hits of `search` from `after`.
+
+    Without a transcript it is the first one; with `tail` all of them in the order of time. With
+    `colours` the text has the sequences that set them, and no others.
+    """
+
+    run: str
+    transcript: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    first: Number | None = None
+    count: Count = 500
+    tail: Count | None = None
+    search: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    after: Number = 0
+    colours: bool = False
+
+
+class LineJson(msgspec.Struct, frozen=True):
+    """A line; its number `n` within its transcript stays the same for ever."""
+
+    n: int
+    at: float
+    stream: str
+    text: str
+    transcript: str
+
+
+class ConsoleJson(msgspec.Struct, frozen=True):
+    """Lines, how many their transcript has, and which transcripts there are."""
+
+    total: int
+    transcripts: list[str]
+    lines: list[LineJson]
+
+
+def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
+    """Lines that a run printed"""
+    storage = visit.desk.storage
+    names = list(storage.console.transcripts(asked.run))
+    if not names and storage.runs.get(asked.run) is None:
+        raise NoRun(f"there is no run {asked.run[:128]!r}")
+    name = asked.transcript or (names[0] if names else "")
+    total = _total(visit, asked.run, name)
+    if asked.tail is not None and not asked.transcript:
+        lines = last_lines(storage, asked.run, count=asked.tail, text=asked.search)
+    else:
+        wanted = _range(asked)
+        lines = some_lines(storage, asked.run, transcript=name, wanted=wanted) if name in names else []
+    return ConsoleJson(total, names, [_line(each, has_colour=asked.colours) for each in lines])
+
+
+def _range(asked: AskedConsole) -> ConsoleRange:
+    if asked.tail is not None:
+        return ConsoleRange(asked.tail, text=asked.search)
+    start = asked.after if asked.search else asked.first or 0
+    return ConsoleRange(asked.count, start=start, text=asked.search)
+
+
+def _total(visit: Visit, run: str, name: str) -> int:
+    last = visit.desk.storage.console.lines(run, name, wanted=ConsoleRange(1)) if name else []
+    return last[-1].number + 1 if last else 0
+
+
+def _line(line: ShownLine, *, has_colour: bool) -> LineJson:
+    text = line.text if has_colour else without_colours(line.text)
+    return LineJson(line.number, line.at_ns / 1e9, STREAMS.get(line.stream, "both"), text, line.transcript)
+
+
+ROUTES = [Route(method="GET", path="/runs/{run}/console", answer=console, asked=AskedConsole, result=ConsoleJson)]

@@ -1,0 +1,40 @@
+"""The live stream: one for each client, with everything that it wants to know."""
+
+from typing import Annotated
+
+import msgspec
+
+from holter.errors import Refused
+from holter.server.live.changes import Wanted
+from holter.server.routing import Reply, Route, Visit
+
+MOST_STREAMS = 500
+MEDIA = "text/event-stream"
+
+
+class AskedEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes to the runs of a project, or to some runs (separated by commas), or to all.
+
+    `after` is the number of the last event that was seen, as the header Last-Event-ID.
+    """
+
+    project: str | None = None
+    runs: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    after: int | None = None
+
+
+def events(visit: Visit, asked: AskedEvents) -> Reply:
+    """What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`; `reset` after a gap"""
+    desk = visit.desk
+    if desk.changes.readers >= MOST_STREAMS:
+        raise Refused(503, "too many live streams", do="close some pages", retry_s=30)
+    sent = visit.headers.get("last-event-id", "")
+    after = int(sent) if sent.isdecimal() and len(sent) < 19 else asked.after
+    wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run))
+    visitor = visit.who
+    stream = desk.changes.follow(after, wanted, is_welcome=lambda: desk.doorman.is_welcome(visitor))
+    # A proxy that waits for the end of an answer would wait for ever.
+    return Reply(stream=stream, media=MEDIA, headers={"x-accel-buffering": "no"})
+
+
+ROUTES = [Route(method="GET", path="/events", answer=events, asked=AskedEvents, result=bytes, media=MEDIA)]

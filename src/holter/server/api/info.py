@@ -1,0 +1,92 @@
+"""What this server is, who asks, and how to log in and out."""
+
+import msgspec
+
+from holter.errors import Refused
+from holter.server.routing import Nothing, Reply, Route, Visit
+from holter.server.security.access import SESSION_S
+from holter.version import __version__
+
+
+class Info(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page needs first. Who is not logged in learns the kind and the version only."""
+
+    version: str
+    kind: str
+    needs_login: bool
+    address: str = ""
+    directory: str | None = None
+    user: str | None = None
+    scopes: tuple[str, ...] = ()
+    csrf: str = ""
+    """To be sent as the header X-Holter-CSRF with every write."""
+    seq: int = 0
+    """The number of the newest live change."""
+    trouble: str = ""
+    """Why nothing new is taken in at the moment; empty where all is well."""
+
+
+class Login(msgspec.Struct, frozen=True):
+    """A key, or the token of `holter ui`."""
+
+    key: str
+
+
+class LoggedIn(msgspec.Struct, frozen=True):
+    """Who that is; `csrf` goes with every write from now on."""
+
+    user: str
+    scopes: tuple[str, ...]
+    csrf: str
+
+
+def info(visit: Visit, asked: Nothing) -> Info:
+    """What this server is and who asks"""
+    desk, visitor = visit.desk, visit.visitor
+    known = Info(version=__version__, kind=desk.settings.kind, needs_login=visitor is None)
+    if visitor is None:
+        return known
+    return msgspec.structs.replace(
+        known,
+        address=desk.settings.address,
+        directory=desk.data if visitor.scope == "admin" else None,
+        user=visitor.name,
+        scopes=visitor.scopes,
+        csrf=desk.doorman.csrf(visitor.session),
+        seq=desk.changes.seq,
+        trouble=str(desk.follower.trouble or ""),
+    )
+
+
+def login(visit: Visit, asked: Login) -> Reply:
+    """Log in with a key; the answer sets a cookie"""
+    visitor = visit.desk.doorman.check(asked.key)
+    if visitor is None:
+        visit.desk.failures.spend("login", visit.desk.now())
+        raise Refused(401, "this key is not known here", do="`holter server keys add NAME` makes a key")
+    session = visit.desk.doorman.open_session(visitor)
+    known = LoggedIn(visitor.name, visitor.scopes, visit.desk.doorman.csrf(session))
+    return Reply(data=msgspec.json.encode(known), headers={"set-cookie": session_cookie(visit, session)})
+
+
+def logout(visit: Visit, asked: Nothing) -> Reply:
+    """Forget the cookie"""
+    return Reply(data=b"{}", headers={"set-cookie": session_cookie(visit, "")})
+
+
+def session_cookie(visit: Visit, session: str) -> str:
+    """The header that sets the cookie, or removes it for an empty session."""
+    return cookie_text(visit.desk.doorman.cookie, session, is_secure=visit.is_secure)
+
+
+def cookie_text(name: str, session: str, *, is_secure: bool) -> str:
+    """No script sees it, no other site makes a browser send it."""
+    secure = "; Secure" if is_secure else ""
+    return f"{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_S if session else 0}{secure}"
+
+
+ROUTES = [
+    Route(method="GET", path="/info", answer=info, result=Info, needs="nothing"),
+    Route(method="POST", path="/login", answer=login, asked=Login, result=LoggedIn, needs="nothing", body="json"),
+    Route(method="POST", path="/logout", answer=logout, needs="read", body="json"),
+]

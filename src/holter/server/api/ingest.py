@@ -1,0 +1,178 @@
+"""What sidecars send: ranges of journals, consoles and files; each is kept once, on disk before it is acknowledged."""
+
+from typing import Annotated
+
+import msgspec
+
+from holter.errors import Refused
+from holter.journal.stop_request import StopRequest, read_stop_request
+from holter.server.ingest.holdings import journal_offsets, transcript_offsets
+from holter.server.query.run_files import checked_name
+from holter.server.routing import Route, Visit
+from holter.server.security.gate import ZSTD
+
+MOST_UNPACKED_BYTES = 64 << 20
+Offset = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+Run = Annotated[str, msgspec.Meta(max_length=128)]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class AskedHoldings(msgspec.Struct, frozen=True):
+    """One run."""
+
+    run: Run
+
+
+class Upload(msgspec.Struct, frozen=True):
+    """A file that is complete."""
+
+    size: int
+    sha256: str
+
+
+class Holdings(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is of each journal, console and file; and who wants the run to stop."""
+
+    journals: dict[str, int]
+    transcripts: dict[str, int]
+    files: dict[str, Upload]
+    stop: StopRequest | None = None
+
+
+class JournalRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a journal from an offset on; a lost segment is filled with zeros."""
+
+    run: Run
+    journal: Annotated[str, msgspec.Meta(max_length=100)]
+    offset: Offset
+
+
+class TranscriptRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a file of the console from an offset on."""
+
+    run: Run
+    name: Annotated[str, msgspec.Meta(max_length=100)]
+    offset: Offset
+
+
+class FileRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a file from an offset on, with the size and the digest that the whole file has."""
+
+    run: Run
+    path: Annotated[str, msgspec.Meta(max_length=1024)]
+    offset: Offset
+    total: Offset
+    sha256: Digest
+
+
+class KeptRange(msgspec.Struct, frozen=True):
+    """The offset that the server has, all of it on disk: less than was sent where something before it is missing."""
+
+    offset: int
+    stop: StopRequest | None = None
+
+
+class KeptFile(msgspec.Struct, frozen=True):
+    """How much of a file there is; it can be seen when it is complete."""
+
+    offset: int
+    is_complete: bool
+
+
+def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
+    """What the server has of a run"""
+    directory = visit.desk.casebook.directory(asked.run)
+    blobs = visit.desk.storage.blobs
+    files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(asked.run).items()}
+    return Holdings(
+        journals=journal_offsets(directory),
+        transcripts=transcript_offsets(directory),
+        files=files,
+        stop=read_stop_request(directory),
+    )
+
+
+def receive_journal(visit: Visit, asked: JournalRange) -> KeptRange:
+    """Keep a range of a journal; a repeat is a no-op"""
+    data = unpacked(visit)
+    offset = visit.desk.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
+    return _kept(visit, asked.run, offset)
+
+
+def receive_transcript(visit: Visit, asked: TranscriptRange) -> KeptRange:
+    """Keep a range of a file of the console; a repeat is a no-op"""
+    data = unpacked(visit)
+    offset = visit.desk.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
+    return _kept(visit, asked.run, offset)
+
+
+def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
+    """Keep a range of a file; the file is there when all of it is"""
+    visit.desk.casebook.directory(asked.run)
+    name = checked_name(asked.path)
+    blobs = visit.desk.storage.blobs
+    data = unpacked(visit)
+    if asked.offset + len(data) > asked.total:
+        raise Refused(400, f"the range ends behind the {asked.total:,} bytes that the file has")
+    have = blobs.stage(asked.sha256, data, offset=asked.offset)
+    if have < asked.total:
+        return KeptFile(have, is_complete=False)
+    blobs.seal(asked.sha256)
+    blobs.attach(asked.run, {name: asked.sha256})
+    return KeptFile(have, is_complete=True)
+
+
+def _kept(visit: Visit, run: str, offset: int) -> KeptRange:
+    return KeptRange(offset, read_stop_request(visit.desk.casebook.directory(run)))
+
+
+def unpacked(visit: Visit) -> bytes:
+    """The bytes as they were before they were packed, not more than is allowed. Raises Refused, StorageError."""
+    if visit.desk.follower.trouble is not None:
+        raise visit.desk.follower.trouble
+    if visit.headers.get("content-type", "").partition(";")[0].strip().lower() != ZSTD:
+        return visit.data
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(visit.data) as reader:
+            data = reader.read(MOST_UNPACKED_BYTES + 1)
+    except zstandard.ZstdError as error:
+        raise Refused(400, f"the body is not zstd: {error}") from error
+    if len(data) > MOST_UNPACKED_BYTES:
+        raise Refused(
+            413, f"the body has more than {MOST_UNPACKED_BYTES:,} bytes when unpacked", do="send less at once"
+        )
+    return data
+
+
+ROUTES = [
+    Route(method="GET", path="/ingest/{run}", answer=holdings, asked=AskedHoldings, result=Holdings, needs="write"),
+    Route(
+        method="POST",
+        path="/ingest/{run}/journals/{journal}",
+        answer=receive_journal,
+        asked=JournalRange,
+        result=KeptRange,
+        needs="write",
+        body="bytes",
+    ),
+    Route(
+        method="POST",
+        path="/ingest/{run}/transcripts/{name}",
+        answer=receive_transcript,
+        asked=TranscriptRange,
+        result=KeptRange,
+        needs="write",
+        body="bytes",
+    ),
+    Route(
+        method="PUT",
+        path="/ingest/{run}/files/{path:path}",
+        answer=receive_file,
+        asked=FileRange,
+        result=KeptFile,
+        needs="write",
+        body="bytes",
+    ),
+]

@@ -1,0 +1,125 @@
+"""The names of metrics."""
+
+from typing import Annotated
+
+import msgspec
+
+from holter.errors import NoRun
+from holter.server.ingest.digesting import SYSTEM
+from holter.server.routing import Route, Visit
+from holter.storage.filters import Compare
+from holter.storage.runs import RunQuery
+
+MOST_RUNS = 200
+Search = Annotated[str, msgspec.Meta(max_length=1000)]
+
+
+class AskedRunKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """The series of one run whose key contains a text."""
+
+    run: str
+    search: Search = ""
+
+
+class SeriesKey(msgspec.Struct, frozen=True):
+    """A series in short; what was measured of the machine has keys that begin with `system/`."""
+
+    key: str
+    points: int
+    first_step: int
+    last_step: int
+    last: float | None
+    """The last value, where it is a number that JSON has."""
+    is_system: bool
+
+
+class SeriesKeys(msgspec.Struct, frozen=True):
+    """By key."""
+
+    keys: list[SeriesKey]
+
+
+class AskedKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the newest runs of a project, or of the runs named (separated by commas)."""
+
+    project: str | None = None
+    runs: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    search: Search = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class MetricKey(msgspec.Struct, frozen=True):
+    """A metric, and how many of the runs that were looked at have it."""
+
+    key: str
+    runs: int
+
+
+class MetricKeys(msgspec.Struct, frozen=True):
+    """By key; `total` counts also those beyond the limit."""
+
+    keys: list[MetricKey]
+    total: int
+
+
+def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
+    """The series of a run"""
+    row = visit.desk.storage.runs.get(asked.run)
+    if row is None:
+        raise NoRun(f"there is no run {asked.run[:128]!r}")
+    wanted = asked.search.lower()
+    return SeriesKeys(
+        [
+            SeriesKey(
+                each.key,
+                each.points,
+                each.first_step,
+                each.last_step,
+                _number(row.summary.get(each.key)),
+                each.key.startswith(SYSTEM),
+            )
+            for each in visit.desk.storage.series.list_series(asked.run)
+            if wanted in each.key.lower()
+        ]
+    )
+
+
+def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
+    """The names of metrics over several runs"""
+    named = [run for run in asked.runs.split(",") if run][:MOST_RUNS]
+    wanted = asked.search.lower()
+    counted: dict[str, int] = {}
+    for run in named or _newest(visit, asked.project):
+        for each in visit.desk.storage.series.list_series(run):
+            if wanted in each.key.lower():
+                counted[each.key] = counted.get(each.key, 0) + 1
+    keys = [MetricKey(key, runs) for key, runs in sorted(counted.items())]
+    return MetricKeys(keys[: asked.limit], len(keys))
+
+
+def _newest(visit: Visit, project: str | None) -> list[str]:
+    desk = visit.desk
+    query = RunQuery(
+        now_ns=desk.clock.now_ns(),
+        lateness=desk.lateness,
+        where=Compare("project", "=", project) if project is not None else None,
+        columns=("id",),
+        count=MOST_RUNS,
+        is_counted=False,
+    )
+    return [fields["id"] for fields in desk.storage.runs.query(query).runs]
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool | int | float):
+        try:
+            return float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            return None
+    return None
+
+
+ROUTES = [
+    Route(method="GET", path="/runs/{run}/keys", answer=keys_of_run, asked=AskedRunKeys, result=SeriesKeys),
+    Route(method="GET", path="/keys", answer=keys_of_runs, asked=AskedKeys, result=MetricKeys),
+]

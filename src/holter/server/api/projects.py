@@ -1,0 +1,165 @@
+"""Projects, what needs attention, and deaths by cause."""
+
+from typing import Annotated
+
+import msgspec
+
+from holter.model.state import CRASHED, FAILED, PREEMPTED, RUNNING
+from holter.server.query.briefs import BRIEF, RunBrief, brief_from
+from holter.server.routing import Nothing, Route, Visit
+from holter.storage.filters import All, Among, Compare, Filter
+from holter.storage.runs import RunQuery, SortKey
+
+DAY_S = 86400
+MOST_SHOWN = 200
+MOST_ALIVE = 2000
+WARNINGS = ("WARN", "ERROR")
+_DEAD = Among("state", (CRASHED, FAILED, PREEMPTED))
+Limit = Annotated[int, msgspec.Meta(ge=1, le=5000)]
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A project in a line; `died_today` counts the last 24 hours."""
+
+    name: str
+    runs: int
+    running: int
+    died_today: int
+    last_at: float | None
+
+
+class Projects(msgspec.Struct, frozen=True):
+    """All of them, the one with the newest run first."""
+
+    projects: list[Project]
+
+
+class Attention(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that somebody should look at, and why: `died`, `stale` or `warning`."""
+
+    because: str
+    text: str
+    run: RunBrief
+
+
+class NeedsAttention(msgspec.Struct, frozen=True):
+    """The newest first."""
+
+    runs: list[Attention]
+
+
+class AskedCrashes(msgspec.Struct, frozen=True):
+    """Of one project, or of all; of so many of the newest deaths."""
+
+    project: str | None = None
+    limit: Limit = 500
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Runs that died of the same cause at the same place in the program, or on the same host where none is known."""
+
+    cause: str
+    place: str
+    runs: list[RunBrief]
+    hours_lost: float
+    last_at: float
+
+
+class Crashes(msgspec.Struct, frozen=True):
+    """The group with the most hours first."""
+
+    groups: list[Group]
+
+
+def list_projects(visit: Visit, asked: Nothing) -> Projects:
+    """All projects with how many runs they have"""
+    projects = [_project(visit, name, count) for name, count in visit.desk.storage.runs.projects().items()]
+    return Projects(sorted(projects, key=lambda each: -(each.last_at or 0)))
+
+
+def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
+    """Runs that died within a day, are late, or have warned"""
+    recent = All((_DEAD, Compare("ended_at", ">", visit.desk.now() - DAY_S)))
+    found = [Attention(because="died", text=run.cause or run.state, run=run) for run in _find(visit, recent)]
+    for run in _find(visit, Compare("state", "=", RUNNING), MOST_ALIVE):
+        if run.is_stale:
+            found.append(Attention(because="stale", text="its heartbeats are late", run=run))
+        elif (text := _warning(visit, run.id)) is not None:
+            found.append(Attention(because="warning", text=text, run=run))
+    return NeedsAttention(found[:MOST_SHOWN])
+
+
+def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
+    """Deaths by cause and place, with the hours that they cost"""
+    where: Filter = _DEAD if asked.project is None else All((_DEAD, Compare("project", "=", asked.project)))
+    grouped: dict[tuple[str, str], list[RunBrief]] = {}
+    for run in _find(visit, where, asked.limit):
+        grouped.setdefault((run.cause or "unknown", _place(visit, run)), []).append(run)
+    groups = [
+        Group(
+            cause,
+            place,
+            runs,
+            hours_lost=sum(run.duration_s for run in runs) / 3600,
+            last_at=max(run.ended_at or run.started_at for run in runs),
+        )
+        for (cause, place), runs in grouped.items()
+    ]
+    return Crashes(sorted(groups, key=lambda group: -group.hours_lost))
+
+
+def _project(visit: Visit, name: str, count: int) -> Project:
+    is_of_it = Compare("project", "=", name)
+    newest = _find(visit, is_of_it, 1, sort="started_at")
+    recent = All((is_of_it, _DEAD, Compare("ended_at", ">", visit.desk.now() - DAY_S)))
+    return Project(
+        name=name,
+        runs=count,
+        running=_count(visit, All((is_of_it, Compare("state", "=", RUNNING)))),
+        died_today=_count(visit, recent),
+        last_at=newest[0].started_at if newest else None,
+    )
+
+
+def _count(visit: Visit, where: Filter) -> int:
+    desk = visit.desk
+    query = RunQuery(now_ns=desk.clock.now_ns(), lateness=desk.lateness, where=where, columns=("id",), count=0)
+    return desk.storage.runs.query(query).total or 0
+
+
+def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "ended_at") -> list[RunBrief]:
+    desk = visit.desk
+    query = RunQuery(
+        now_ns=desk.clock.now_ns(),
+        lateness=desk.lateness,
+        where=where,
+        sort=(SortKey(sort, is_descending=True),),
+        columns=(*BRIEF, "because"),
+        count=count,
+        is_counted=False,
+    )
+    return [brief_from(desk.storage, fields) for fields in desk.storage.runs.query(query).runs]
+
+
+def _warning(visit: Visit, run: str) -> str | None:
+    now_ns = visit.desk.clock.now_ns()
+    for event in reversed(visit.desk.storage.console.events(run, ["Alerted"])):
+        if event.fields.get("level") in WARNINGS and now_ns - event.at_ns < DAY_S * 1e9:
+            return str(event.fields.get("title", ""))
+    return None
+
+
+def _place(visit: Visit, run: RunBrief) -> str:
+    for event in reversed(visit.desk.storage.console.events(run.id, ["Raised"])):
+        frames = event.fields.get("frames") or ()
+        if event.fields.get("where", "main") == "main" and frames:
+            last = frames[-1]
+            return f"{str(last['file']).rpartition('/')[2]}:{last['line']} {last['function']}"
+    return run.host
+
+
+ROUTES = [
+    Route(method="GET", path="/projects", answer=list_projects, result=Projects),
+    Route(method="GET", path="/attention", answer=needs_attention, result=NeedsAttention),
+    Route(method="GET", path="/crashes", answer=list_crashes, asked=AskedCrashes, result=Crashes),
+]

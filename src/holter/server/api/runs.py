@@ -1,0 +1,240 @@
+"""Runs: the table, one run with all that is known of it, what people change about it, its removal."""
+
+import shlex
+import time
+from typing import Annotated, Any
+
+import msgspec
+
+from holter.catalog.command_journal import as_command, write_down
+from holter.catalog.removal import UNTOUCHED_S, protection
+from holter.catalog.run_view import MAIN, LoadedRun
+from holter.catalog.trash import Trash, weigh
+from holter.errors import NoRun, Refused
+from holter.journal.digest import Digest
+from holter.model.records import Alerted, Edited, Exited, Finished, Launched
+from holter.model.state import RUNNING
+from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
+from holter.server.query.tables import TableTexts, read_query
+from holter.server.routing import Nothing, Route, Visit
+from holter.storage.filters import All, Compare
+from holter.storage.runs import RunQuery
+
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
+ShortText = Annotated[str, msgspec.Meta(max_length=256)]
+Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
+
+
+class AskedTable(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas."""
+
+    project: str | None = None
+    filter: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    sort: Text = ""
+    offset: Count = 0
+    limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 50
+    columns: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
+
+
+class RunTable(msgspec.Struct, frozen=True):
+    """A page of runs, and how many there are in all."""
+
+    total: int
+    runs: list[RunBrief]
+
+
+class AskedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    run: str
+
+
+class AskedRemoval(msgspec.Struct, frozen=True, kw_only=True):
+    """One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more."""
+
+    run: str
+    force: bool = False
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One try of a run."""
+
+    attempt: int
+    started_at: float
+    ended_at: float | None
+    state: str
+    host: str
+    ranks: int
+
+
+class Warned(msgspec.Struct, frozen=True):
+    """Something that asked for attention."""
+
+    at: float
+    level: str
+    title: str
+    text: str
+
+
+class RunDetail(RunBrief, kw_only=True):
+    """A run with all that is known of it beside its points."""
+
+    config: dict[str, Any]
+    summary: dict[str, Any]
+    notes: str
+    entity: str
+    because: str
+    directory: str
+    facts: dict[str, Any]
+    command: list[str]
+    git: dict[str, Any]
+    attempts: list[Attempt]
+    marks: list[Mark]
+    alerts: list[Warned]
+    own_state: str
+    """The state without what people said."""
+    has_console: bool
+    keys: int
+    seq: int
+    resume_command: str
+
+
+class Edits(msgspec.Struct, frozen=True, kw_only=True):
+    """What people change; what is left out stays."""
+
+    run: str
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)] | None = None
+    notes: Annotated[str, msgspec.Meta(max_length=20_000)] | None = None
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=100)] | None = None
+
+
+def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
+    """Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field"""
+    columns = tuple(filter(None, (column.strip() for column in asked.columns.split(","))))
+    texts = TableTexts(
+        where=asked.filter,
+        sort=asked.sort,
+        columns=list(dict.fromkeys((*BRIEF, "because", *columns))),
+        start=asked.offset,
+        count=asked.limit,
+    )
+    desk = visit.desk
+    query = read_query(texts, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
+    page = desk.storage.runs.query(_of_project(query, asked.project))
+    return RunTable(page.total or 0, [brief_from(desk.storage, fields, columns=columns) for fields in page.runs])
+
+
+def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
+    """One run with all that is known of it beside its points"""
+    desk = visit.desk
+    row = desk.storage.runs.get(asked.run)
+    if row is None:
+        raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
+    brief = brief_of(desk.storage, row, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
+    loaded = desk.casebook.load(asked.run)
+    command = _command(loaded)
+    return RunDetail(
+        **{name: getattr(brief, name) for name in brief.__struct_fields__},
+        config=row.config,
+        summary=row.summary,
+        notes=row.notes,
+        entity=row.entity,
+        because=loaded.outcome.because,
+        directory=loaded.view.directory if visit.who.scope == "admin" else "",
+        facts=loaded.facts,
+        command=command,
+        git=loaded.facts.get("git") or {},
+        attempts=_attempts(loaded),
+        marks=marks_of(desk.storage, asked.run),
+        alerts=[Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
+        own_state=loaded.by_itself.state,
+        has_console=bool(desk.storage.console.transcripts(asked.run)),
+        keys=len(desk.storage.series.list_series(asked.run)),
+        seq=desk.changes.seq_of("rows", asked.run),
+        resume_command=f"HOLTER_RUN_ID={asked.run} HOLTER_RESUME=allow {shlex.join(command)}" if command else "",
+    )
+
+
+def edit_run(visit: Visit, asked: Edits) -> Nothing:
+    """Give a run another name, other tags or notes"""
+    loaded = visit.desk.casebook.load(asked.run)
+    edited = Edited(
+        at_ns=visit.desk.clock.now_ns(),
+        by=visit.who.name,
+        name=asked.name,
+        notes=asked.notes,
+        tags=tuple(asked.tags) if asked.tags is not None else None,
+    )
+    _write(loaded, edited)
+    visit.desk.follower.take_in(asked.run)
+    return Nothing()
+
+
+def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
+    """Remove a run for good; not one that is alive"""
+    loaded = visit.desk.casebook.load(asked.run)
+    is_settled = loaded.is_settled or (asked.force and loaded.view.state != RUNNING)
+    # A person has looked at it: nobody has to wait until it was left alone for a while.
+    because = protection(weigh(loaded.view, is_settled=is_settled), time.time() + UNTOUCHED_S)
+    if because:
+        raise Refused(409, f"run {asked.run} stays", why=because, do="stop it first; force=true for one that is lost")
+
+    def remove() -> None:
+        Trash(visit.desk.data).remove(asked.run)
+        visit.desk.ingest.forget(asked.run)
+
+    visit.desk.follower.call(remove).result(60)
+    visit.desk.changes.note("removed", asked.run, project=loaded.view.project, data={"run": asked.run})
+    return Nothing()
+
+
+def _write(loaded: LoadedRun, edited: Edited) -> None:
+    if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
+        raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
+
+
+def _of_project(query: RunQuery, project: str | None) -> RunQuery:
+    if project is None:
+        return query
+    is_of_it = Compare("project", "=", project)
+    return msgspec.structs.replace(query, where=is_of_it if query.where is None else All((is_of_it, query.where)))
+
+
+def _command(loaded: LoadedRun) -> list[str]:
+    launched = [list(record.command) for record in loaded.said(Launched)]
+    found = launched[-1] if launched else loaded.facts.get("command") or []
+    return [str(word) for word in found]
+
+
+def _attempts(loaded: LoadedRun) -> list[Attempt]:
+    by_number: dict[int, list[Digest]] = {}
+    for each in loaded.digests:
+        if each.opened.writer in MAIN:
+            by_number.setdefault(each.opened.attempt, []).append(each)
+    exits = {record.journal: record.at_ns for record in loaded.said(Exited)}
+    return [_attempt(number, found, exits, loaded) for number, found in sorted(by_number.items())]
+
+
+def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: LoadedRun, /) -> Attempt:
+    ends = [exits.get(each.journal) or each.last_at_ns for each in found]
+    is_newest = number == loaded.view.attempt
+    has_finished = any(isinstance(record, Finished) for each in found for record in each.said)
+    state = loaded.view.state if is_newest else "finished" if has_finished else "ended"
+    ended_at = loaded.view.ended_at if is_newest else max(ends, default=0) / 1e9 or None
+    return Attempt(
+        attempt=number,
+        started_at=min(each.opened.at_ns for each in found) / 1e9,
+        ended_at=ended_at,
+        state=state,
+        host=found[0].opened.host,
+        ranks=len({each.opened.rank for each in found}),
+    )
+
+
+ROUTES = [
+    Route(method="GET", path="/runs", answer=list_runs, asked=AskedTable, result=RunTable),
+    Route(method="GET", path="/runs/{run}", answer=show_run, asked=AskedRun, result=RunDetail),
+    Route(method="PATCH", path="/runs/{run}", answer=edit_run, asked=Edits, needs="write", body="json"),
+    Route(method="DELETE", path="/runs/{run}", answer=delete_run, asked=AskedRemoval, needs="write"),
+]

@@ -1,0 +1,143 @@
+"""Points: in buckets for charts, and one by one."""
+
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from holter.errors import UsageError
+from holter.server.query.charts import RELATIVE, TIME, Chart, draw, draw_mean
+from holter.server.routing import Reply, Route, Visit
+from holter.storage.run_fields import shown_fields
+from holter.storage.series import Buckets, Line
+from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
+
+MOST_LINES = 5000
+MOST_POINTS = 5_000_000
+_NS = 1e9
+Id = Annotated[str, msgspec.Meta(max_length=128)]
+MetricName = Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class AskedSeries(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """Every key of every run as a line, in at most `buckets` parts of the axis.
+
+    `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began) or the key of a metric. With
+    `group`, such as `config.lr`, the runs with the same value there are one line. With `since`, lines of runs that have
+    nothing newer than that number are left out.
+    """
+
+    runs: Annotated[list[Id], msgspec.Meta(max_length=MOST_LINES)]
+    keys: Annotated[list[MetricName], msgspec.Meta(max_length=MOST_LINES)]
+    x: MetricName = "step"
+    buckets: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 1000
+    first: float | None = None
+    last: float | None = None
+    group: MetricName = ""
+    since: dict[Id, int] = {}
+
+
+class AskedPoints(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """The points of some series (keys separated by commas, or one in `key`), from a step to another."""
+
+    run: Id
+    keys: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    key: MetricName = ""
+    first: int | None = None
+    last: int | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_POINTS)] = 1_000_000
+
+
+def series(visit: Visit, asked: AskedSeries) -> Reply:
+    """Series in buckets, as binary columns"""
+    if len(asked.runs) * len(asked.keys) > MOST_LINES:
+        raise UsageError(f"{len(asked.runs) * len(asked.keys):,} lines at once: {MOST_LINES:,} are the most")
+    changes = visit.desk.changes
+    seqs = {run: changes.seq_of("rows", run) for run in asked.runs}
+    runs = [run for run in asked.runs if seqs[run] > asked.since.get(run, 0)]
+    tables = _grouped(visit, asked, runs, seqs) if asked.group else _lines(visit, asked, runs, seqs)
+    return Reply(data=encode_tables(tables), media=MEDIA_TYPE)
+
+
+def points(visit: Visit, asked: AskedPoints) -> Reply:
+    """Points of series one by one, as binary columns"""
+    keys = [asked.key] if asked.key else [key for key in asked.keys.split(",") if key]
+    tables = []
+    for key in keys[:MOST_LINES]:
+        found = visit.desk.storage.series.points(Line(asked.run, key), first=asked.first, last=asked.last)
+        cut = slice(0, asked.limit)
+        about = {"run": asked.run, "key": key, "points": len(found.steps), "is_cut": len(found.steps) > asked.limit}
+        columns = {
+            "step": found.steps[cut].astype(np.float64),
+            "time": found.at_ns[cut] / _NS,
+            "value": found.values[cut],
+        }
+        tables.append((about, columns))
+    return Reply(data=encode_tables(tables), media=MEDIA_TYPE)
+
+
+Table = tuple[dict[str, Any], dict[str, Any]]
+
+
+def _lines(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, int], /) -> list[Table]:
+    lines = tuple((run, key) for run in runs for key in asked.keys)
+    drawn = draw(visit.desk.storage, _chart(asked, lines))
+    return [
+        ({"run": run, "key": key, "seq": seqs[run], **_totals(buckets)}, _columns(buckets, asked.x))
+        for (run, key), buckets in zip(lines, drawn, strict=True)
+    ]
+
+
+def _grouped(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, int], /) -> list[Table]:
+    groups: dict[str, list[str]] = {}
+    values: dict[str, Any] = {}
+    for run in runs:
+        value = _value(visit, run, asked.group)
+        values[repr(value)] = value
+        groups.setdefault(repr(value), []).append(run)
+    tables = []
+    for name, members in groups.items():
+        for key in asked.keys:
+            buckets = draw_mean(visit.desk.storage, _chart(asked, tuple((run, key) for run in members)))
+            about = {"group": values[name], "runs": members, "key": key, "seq": max(seqs[run] for run in members)}
+            tables.append(({**about, **_totals(buckets)}, _columns(buckets, asked.x)))
+    return tables
+
+
+def _value(visit: Visit, run: str, field: str) -> Any:
+    row = visit.desk.storage.runs.get(run)
+    if row is None:
+        return None
+    return shown_fields(row, (field,), now_ns=visit.desk.clock.now_ns(), lateness=visit.desk.lateness).get(field)
+
+
+def _chart(asked: AskedSeries, lines: tuple[tuple[str, str], ...]) -> Chart:
+    scale = _NS if asked.x in (TIME, RELATIVE) else 1
+    first = asked.first * scale if asked.first is not None else None
+    last = asked.last * scale if asked.last is not None else None
+    return Chart(lines=lines, x=asked.x, buckets=asked.buckets, first=first, last=last)
+
+
+def _totals(buckets: Buckets) -> dict[str, Any]:
+    marks = int(np.bitwise_or.reduce(buckets.marks)) if len(buckets.marks) else 0
+    return {"points": int(buckets.counts.sum()), "marks": marks, "has_nan": bool(marks)}
+
+
+def _columns(buckets: Buckets, x: str) -> dict[str, Any]:
+    scale = _NS if x in (TIME, RELATIVE) else 1.0
+    return {
+        "first": buckets.first / scale,
+        "last": buckets.last / scale,
+        "min": buckets.low,
+        "max": buckets.high,
+        "mean": buckets.mean,
+        "value": buckets.final,
+        "count": buckets.counts.astype(np.uint32),
+        "marks": buckets.marks,
+    }
+
+
+ROUTES = [
+    Route(method="POST", path="/series", answer=series, asked=AskedSeries, result=bytes, body="json", media=MEDIA_TYPE),
+    Route(method="GET", path="/runs/{run}/points", answer=points, asked=AskedPoints, result=bytes, media=MEDIA_TYPE),
+]

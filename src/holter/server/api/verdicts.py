@@ -1,0 +1,142 @@
+"""Why a run ended, what people say about that, and the wish that it stops."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from holter.catalog.marking import mark
+from holter.errors import Refused
+from holter.journal.stop_request import StopRequest, write_stop_request
+from holter.model.state import RUNNING
+from holter.server.api.runs import AskedRun
+from holter.server.query.briefs import Mark, marks_of
+from holter.server.routing import Route, Visit
+
+DeadState = Literal["finished", "failed", "crashed", "preempted"]
+
+
+class FactJson(msgspec.Struct, frozen=True):
+    """Where it was read, when it happened, what it was."""
+
+    source: str
+    at: float
+    text: str
+
+
+class RuledOutJson(msgspec.Struct, frozen=True):
+    """A cause that a number speaks against."""
+
+    cause: str
+    because: str
+
+
+class UnseenJson(msgspec.Struct, frozen=True):
+    """What could not be looked at, why, and how to make it so that it can."""
+
+    what: str
+    because: str
+    remedy: str
+
+
+class VerdictJson(msgspec.Struct, frozen=True):
+    """What `holter why --json` prints."""
+
+    run: str
+    state: str
+    cause: str | None
+    confidence: float
+    candidates: list[str]
+    title: str
+    evidence: list[FactJson]
+    advice: list[str]
+    contributing: list[str]
+    ruled_out: list[RuledOutJson]
+    not_observable: list[UnseenJson]
+
+
+class NewMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A state that the run is to have, and why."""
+
+    run: str
+    state: DeadState
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """All that people said, the oldest first."""
+
+    marks: list[Mark]
+
+
+class StopWish(msgspec.Struct, frozen=True, kw_only=True):
+    """Why it should stop."""
+
+    run: str
+    reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """The wish is written down; the program is interrupted where its `init()` allowed that, and warned elsewhere."""
+
+    asked: bool
+
+
+def verdict(visit: Visit, asked: AskedRun) -> Any:
+    """Why a run ended, as `holter why --json` has it"""
+    return visit.desk.casebook.verdict(asked.run)
+
+
+def mark_run(visit: Visit, asked: NewMark) -> Marks:
+    """Say how a run that has ended is to be seen; the machine's own verdict stays visible"""
+    loaded = visit.desk.casebook.load(asked.run)
+    mark(loaded, asked.state, reason=asked.reason, by=visit.who.name)
+    return _marks(visit, asked.run)
+
+
+def unmark_run(visit: Visit, asked: AskedRun) -> Marks:
+    """Take back what people said: the machine's own verdict holds again"""
+    loaded = visit.desk.casebook.load(asked.run)
+    mark(loaded, "", reason="taken back", by=visit.who.name)
+    return _marks(visit, asked.run)
+
+
+def stop_run(visit: Visit, asked: StopWish) -> Stopping:
+    """Ask a running run to stop"""
+    loaded = visit.desk.casebook.load(asked.run)
+    if loaded.view.state != RUNNING:
+        raise Refused(409, f"run {asked.run} has ended already", why=loaded.outcome.because)
+    wish = StopRequest(
+        by=visit.who.name, at_ns=visit.desk.clock.now_ns(), reason=asked.reason, attempt=loaded.view.attempt
+    )
+    write_stop_request(loaded.view.directory, wish)
+    return Stopping(asked=True)
+
+
+def _marks(visit: Visit, run: str) -> Marks:
+    """With the ones that were just written taken in."""
+    visit.desk.follower.take_in(run)
+    return Marks(marks_of(visit.desk.storage, run))
+
+
+ROUTES = [
+    Route(method="GET", path="/runs/{run}/verdict", answer=verdict, asked=AskedRun, result=VerdictJson),
+    Route(
+        method="POST",
+        path="/runs/{run}/marks",
+        answer=mark_run,
+        asked=NewMark,
+        result=Marks,
+        needs="write",
+        body="json",
+    ),
+    Route(method="DELETE", path="/runs/{run}/marks", answer=unmark_run, asked=AskedRun, result=Marks, needs="write"),
+    Route(
+        method="POST",
+        path="/runs/{run}/stop",
+        answer=stop_run,
+        asked=StopWish,
+        result=Stopping,
+        needs="write",
+        body="json",
+    ),
+]

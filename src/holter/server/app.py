@@ -1,0 +1,96 @@
+"""The HTTP application: the route table, the document that describes it, and the page."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holter.errors import Refused
+from holter.server.answering import endpoint_of, failure
+from holter.server.desk import Desk
+from holter.server.openapi import make_document
+from holter.server.pages import Pages
+from holter.server.route_table import load_routes
+from holter.server.routing import PREFIX
+from holter.server.security.gate import check_host
+
+MOST_URL = 16_000
+
+
+def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIApp:
+    """The application for an open desk; it begins to follow the runs with its first request, and ends with its last."""
+    routes = load_routes()
+    document = msgspec.json.encode(make_document(routes))
+
+    async def describe(request: Request) -> Response:
+        return Response(document, 200, {"cache-control": "no-cache"}, "application/json")
+
+    async def no_such_thing(request: Request) -> Response:
+        allowed = [route.methods for route in table if route.matches(request.scope)[0] is Match.PARTIAL]
+        return _not_here(request.method, sorted({method for methods in allowed for method in methods or ()}))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        desk.open()
+        when_ready()
+        yield
+
+    table = [
+        StarletteRoute(PREFIX + route.path, endpoint_of(route, desk), methods=[route.method], name=route.path)
+        for route in routes
+    ]
+    app = Starlette(
+        routes=[
+            StarletteRoute(f"{PREFIX}/openapi.json", describe),
+            *table,
+            StarletteRoute("/api/{rest:path}", no_such_thing, methods=list(_METHODS)),
+            StarletteRoute("/{path:path}", Pages(desk).answer),
+        ],
+        exception_handlers={HTTPException: _as_problem},
+        lifespan=lifespan,
+    )
+    return HostGate(app, desk)
+
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def _not_here(method: str, allowed: list[str]) -> Response:
+    what = f"{method} is not possible here" if allowed else "there is no such address"
+    answer = failure(Refused(405 if allowed else 404, what, do=f"see {PREFIX}/openapi.json"))
+    if allowed:
+        answer.headers["allow"] = ", ".join(allowed)
+    return answer
+
+
+async def _as_problem(request: Request, error: Exception) -> Response:
+    """Only pages are left for Starlette to refuse, and those can only be read."""
+    return _not_here(request.method, ["GET", "HEAD"])
+
+
+class HostGate:
+    """Turns away what is asked under a name that is not ours, before anything else is looked at."""
+
+    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+        self._app = app
+        self._allowed = frozenset(name.lower() for name in desk.settings.allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http":
+            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+            try:
+                check_host(hosts[0] if len(hosts) == 1 else "", self._allowed)
+                if len(scope["path"]) + len(scope["query_string"]) > MOST_URL:
+                    raise Refused(414, "the address is too long")
+            except Refused as refused:
+                await failure(refused)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,103 @@
+"""All that answers need, put together for one data directory: storage, ingest, live changes, verdicts, keys."""
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from holter.errors import StorageDamaged
+from holter.journal.rundir import make_private
+from holter.model.clock import Clock
+from holter.model.state import Lateness, read_lateness
+from holter.server.ingest.index_place import index_directory
+from holter.server.ingest.ingest import Ingest
+from holter.server.ingest.pacing import Pacer
+from holter.server.live.casebook import Casebook
+from holter.server.live.changes import Changes
+from holter.server.live.follower import Follower
+from holter.server.security.access import Doorman
+from holter.server.security.keyring import SECRETS, open_keys
+from holter.server.security.limits import FAILURES, REQUESTS, Limiter
+from holter.server.security.private_files import read_secret
+from holter.storage.opening import Storage, load_engine, open_storage
+
+Kind = Literal["ui", "server"]
+
+
+class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server is started with."""
+
+    data: str
+    kind: Kind = "ui"
+    token: str = ""
+    """What `holter ui` has in its URL."""
+    user: str = ""
+    """Who uses that token."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which the server may be asked, beside loopback and plain addresses."""
+    address: str = ""
+    """Where clients reach it."""
+    url: str = ""
+    """Of the storage; empty for the index of the data directory."""
+
+
+class Desk:
+    """Owns everything that is open. Thread-safe but for `open` and `close`."""
+
+    def __init__(self, settings: DeskSettings, environ: Mapping[str, str]) -> None:
+        self.settings = settings
+        self.data = settings.data
+        self.clock = Clock()
+        self.lateness: Lateness = read_lateness(environ)
+        self.url = settings.url or f"sqlite:{index_directory(self.data, environ)}"
+        make_private(self.data)
+        self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
+        self.pacer = Pacer()
+        secret = read_secret(os.path.join(self.data, SECRETS, "secret"))
+        self.doorman = Doorman(open_keys(self.data), secret, token=settings.token, user=settings.user, now=time.time)
+        self.was_damaged = ""
+        """What was wrong with the index, where it had to be begun anew."""
+        self.storage: Storage = self._open_storage()
+        self.changes = Changes(time.time_ns() // 1_000_000)
+        self.casebook = Casebook(
+            self.data, lateness=self.lateness, changes=self.changes, asks_again=settings.kind == "ui"
+        )
+        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=self.lateness)
+        self.follower = Follower(
+            self.ingest, self.storage, changes=self.changes, casebook=self.casebook, lateness=self.lateness
+        )
+
+    def open(self) -> None:
+        """Begin to follow what is written."""
+        self.follower.start()
+
+    def close(self) -> None:
+        """Leave everything durable. Idempotent."""
+        self.changes.close()
+        self.follower.close()
+        self.casebook.close()
+        try:
+            self.ingest.close()
+        finally:
+            self.storage.close()
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self.clock.now_ns() / 1e9
+
+    def _open_storage(self) -> Storage:
+        """Whatever is wrong with the index, the journals have it all: a damaged one is begun anew."""
+        try:
+            return open_storage(self.url)
+        except StorageDamaged as error:
+            self.was_damaged = str(error)
+            load_engine(self.url).discard_index(self.url)
+            return open_storage(self.url)
+
+
+def ui_token(data: str) -> str:
+    """The token of `holter ui` for a data directory: it stays the same, so that open pages survive a restart."""
+    path = os.path.join(data, SECRETS, "ui")
+    return read_secret(path).hex()

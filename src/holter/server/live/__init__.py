@@ -1,0 +1,1 @@
+"""What happens to runs, while it happens."""

@@ -1,0 +1,178 @@
+"""The one thread that takes in what is written, and says what has changed."""
+
+import contextlib
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+import msgspec
+
+from holter.errors import StorageDamaged, StorageError, StorageFull
+from holter.model.clock import Clock
+from holter.model.state import RUNNING, Lateness
+from holter.server.ingest.following import Change
+from holter.server.ingest.ingest import Ingest
+from holter.server.live.casebook import Casebook
+from holter.server.live.changes import Changes
+from holter.server.query.briefs import RunBrief, brief_of
+from holter.storage.filters import Compare
+from holter.storage.opening import Storage
+from holter.storage.runs import RunQuery, RunRow
+
+T = TypeVar("T")
+TICK_S = 0.4
+TROUBLE_S = 2.0
+LOOK_EVERY_S = 1.0
+# New evidence about a death may come for so long.
+REMEMBERED_S = 600.0
+MOST_OPEN = 10_000
+
+
+class Follower(threading.Thread):
+    """Owns the ingest. Whatever else must not run beside it is done by `call`."""
+
+    def __init__(
+        self, ingest: Ingest, storage: Storage, *, changes: Changes, casebook: Casebook, lateness: Lateness
+    ) -> None:
+        super().__init__(name="holter-follower", daemon=True)
+        self.trouble: StorageError | None = None
+        """What keeps it from taking anything in; None where all is well."""
+        self._ingest = ingest
+        self._storage = storage
+        self._changes = changes
+        self._casebook = casebook
+        self._lateness = lateness
+        self._clock = Clock()
+        self._open: dict[str, RunRow] = {}
+        self._shown: dict[str, RunBrief] = {}
+        self._died: dict[str, float] = {}
+        self._early: dict[str, Change] = {}
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._is_leaving = threading.Event()
+        self._looked_at = 0.0
+        self._complained = ""
+
+    def run(self) -> None:
+        """Until `close`."""
+        self._attempt(self._find_open)
+        while not self._is_leaving.is_set():
+            begun = time.monotonic()
+            self._do_calls(0.0)
+            self._attempt(self._tick)
+            pause_s = TROUBLE_S if self.trouble else TICK_S
+            while (left_s := pause_s - (time.monotonic() - begun)) > 0 and not self._is_leaving.is_set():
+                self._do_calls(left_s)
+        self._do_calls(0.0)
+
+    def call(self, work: Callable[[], T]) -> "Future[T]":
+        """Have something done between two ticks."""
+        future: Future[T] = Future()
+
+        def do() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001  whoever waits gets it
+                future.set_exception(error)
+
+        self._calls.put(do)
+        return future
+
+    def take_in(self, run: str) -> None:
+        """Have what was just written to a run's directory read now. Waits for it, a few seconds at most."""
+        self._ingest.announce(run)
+        with contextlib.suppress(TimeoutError):  # then it comes with a later tick
+            self.call(lambda: self._attempt(self._tick)).result(5)
+
+    def close(self) -> None:
+        """End the thread and wait for it."""
+        self._is_leaving.set()
+        self._calls.put(lambda: None)
+        if self.is_alive():
+            self.join()
+
+    def _do_calls(self, within_s: float) -> None:
+        try:
+            self._calls.get(timeout=within_s)() if within_s > 0 else self._calls.get_nowait()()
+        except Empty:
+            return
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+            self.trouble = None
+        except (StorageFull, StorageDamaged) as error:
+            self.trouble = error
+        except Exception:  # noqa: BLE001  the boundary: one run that can't be read must not end the live view of all
+            said = traceback.format_exc()
+            if said != self._complained:
+                sys.stderr.write(f"holter: {said}")
+            self._complained = said
+
+    def _tick(self) -> None:
+        for change in self._ingest.tick():
+            self._announce(change)
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_EVERY_S:
+            return
+        self._looked_at = now
+        for run in list(self._open):  # who is late becomes so without a word
+            self._show(run, self._open[run])
+        self._died = {run: at for run, at in self._died.items() if now - at < REMEMBERED_S}
+
+    def _announce(self, change: Change) -> None:
+        run = change.run
+        row = self._storage.runs.get(run) if change.has_row or run not in self._open else self._open[run]
+        if (early := self._early.pop(run, None)) is not None:
+            change.rows += early.rows
+            change.lines += early.lines
+        if row is None:  # not all of it was read yet: then what is new is said with its row
+            self._early[run] = change
+            return
+        self._show(run, row)
+        if change.rows:
+            self._changes.note("rows", run, project=row.project, data={"run": run, "rows": change.rows})
+        if change.lines:
+            self._changes.note("console", run, project=row.project, data={"run": run, "lines": change.lines})
+        if change.records and run in self._died:
+            self._casebook.look(run, row.project)
+
+    def _show(self, run: str, row: RunRow) -> None:
+        """Say how a run is, where that is not what was said before."""
+        brief = brief_of(self._storage, row, now_ns=self._clock.now_ns(), lateness=self._lateness)
+        is_open = brief.state == RUNNING or row.heard_ns is not None
+        if is_open:
+            self._open[run] = row
+        else:
+            self._open.pop(run, None)
+        before = self._shown.get(run)
+        if before is not None and _same(before, brief):
+            return
+        if before is not None and before.state == RUNNING and brief.state != RUNNING:
+            self._died[run] = time.monotonic()
+        self._changes.note("run", run, project=row.project, data=brief)
+        if run in self._died:
+            self._casebook.look(run, row.project)
+        self._shown[run] = brief
+        if not is_open and run not in self._died:
+            del self._shown[run]
+
+    def _find_open(self) -> None:
+        query = RunQuery(
+            now_ns=0, where=Compare("state", "=", RUNNING), columns=("id",), count=MOST_OPEN, is_counted=False
+        )
+        for found in self._storage.runs.query(query).runs:
+            row = self._storage.runs.get(found["id"])
+            if row is not None:
+                self._open[row.id] = row
+                now_ns = self._clock.now_ns()
+                self._shown[row.id] = brief_of(self._storage, row, now_ns=now_ns, lateness=self._lateness)
+
+
+def _same(one: RunBrief, other: RunBrief) -> bool:
+    """Whether nothing has changed but the time that passed."""
+    return one == msgspec.structs.replace(other, duration_s=one.duration_s)

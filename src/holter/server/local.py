@@ -1,0 +1,72 @@
+"""`holter ui`: the runs of one directory of this machine, for the one who owns them."""
+
+import getpass
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from holter.errors import UsageError
+from holter.journal.rundir import make_private
+from holter.server.desk import Desk, DeskSettings, ui_token
+from holter.server.ingest.index_place import index_directory
+from holter.server.instance import Claim, Instance, claim_index
+from holter.server.serving import listen, serve
+
+HOST = "127.0.0.1"
+TRIES, TRY_EVERY_S = 50, 0.1
+
+
+def find_running(data: str, environ: Mapping[str, str]) -> Instance | None:
+    """Who serves this directory already; None where nobody does. Raises UsageError where they don't say how."""
+    claim = Claim(index_directory(data, environ))
+    other = None
+    try:
+        for _ in range(TRIES):
+            if claim.take():
+                return None
+            if (other := claim.other()) is not None:
+                break
+            time.sleep(TRY_EVERY_S)  # it is just starting, or has a look as we do
+    finally:
+        claim.close()
+    if other is None or other.kind != "ui":
+        raise UsageError(
+            f"{data} is served by another process already: {other.url if other else 'it is just starting'}"
+        )
+    return other
+
+
+class Local:
+    """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
+
+    def __init__(self, data: str, environ: Mapping[str, str], *, port: int | None) -> None:
+        make_private(data)
+        self._claim = claim_index(data, environ)
+        self._door = listen(HOST, port)
+        address = f"http://{HOST}:{self._door.getsockname()[1]}"
+        token = ui_token(data)
+        self.url = f"{address}/?token={token}"
+        self._desk = Desk(DeskSettings(data=data, kind="ui", token=token, user=_user(), address=address), environ)
+        self.was_damaged = self._desk.was_damaged
+        self._claim.tell(Instance(pid=os.getpid(), kind="ui", url=self.url))
+
+    def serve(self, when_ready: Callable[[], None]) -> None:
+        """Until SIGINT or SIGTERM."""
+        serve(self._desk, self._door, when_ready=when_ready)
+
+    def __enter__(self) -> "Local":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._door.close()
+        self._claim.close()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return str(os.getuid())

@@ -1,0 +1,96 @@
+"""The route table: what each resource offers, and how a request becomes a question and a result an answer."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from holter.errors import Refused
+from holter.server.desk import Desk
+from holter.server.security.access import Visitor
+
+PREFIX = "/api/v1"
+Needs = Literal["nothing", "read", "write", "admin"]
+Body = Literal["none", "json", "bytes"]
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """A question without parameters, an answer without content."""
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that is not JSON, or has headers of its own."""
+
+    data: bytes = b""
+    status: int = 200
+    media: str = "application/json"
+    headers: dict[str, str] = {}
+    stream: AsyncIterator[bytes] | None = None
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Who asks, whom, and the bytes and headers that came with it. `visitor` is None only where nobody is needed."""
+
+    desk: Desk
+    visitor: Visitor | None
+    data: bytes = b""
+    headers: Mapping[str, str] = {}
+    is_secure: bool = False
+
+    @property
+    def who(self) -> Visitor:
+        """The visitor of a route that needs one."""
+        if self.visitor is None:
+            raise Refused(401, "nobody has logged in")
+        return self.visitor
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be asked for.
+
+    The fields of `asked` stand in the path where it names them; the rest in the query, or in the JSON body.
+    """
+
+    method: str
+    path: str
+    """Below the prefix; `{run}` is one part of a path, `{path:path}` all that follows."""
+    answer: Callable[[Visit, Any], Any]
+    """Called in a worker thread; its first line of documentation is the summary."""
+    asked: type[msgspec.Struct] = Nothing
+    result: Any = Nothing
+    """The type of the answer, bytes for one that is not JSON."""
+    needs: Needs = "read"
+    body: Body = "none"
+    media: str = "application/json"
+
+    @property
+    def path_names(self) -> list[str]:
+        """The parameters in the path."""
+        return [part.strip("{}").partition(":")[0] for part in self.path.split("/") if part.startswith("{")]
+
+
+def read_asked(route: Route, *, path: Mapping[str, str], query: Mapping[str, str], data: bytes) -> msgspec.Struct:
+    """The question of a request. Raises Refused."""
+    fields = {field.encode_name: field.name for field in msgspec.structs.fields(route.asked)}
+    given: dict[str, Any] = {}
+    unknown = [name for name in query if name not in fields]
+    if unknown:
+        known = ", ".join(name for name in fields if name not in route.path_names) or "none"
+        raise Refused(400, f"there is no parameter {unknown[0][:100]!r} here", do=f"there are: {known}")
+    try:
+        if route.body == "json":
+            given |= _json_object(data)
+        given |= {**query, **path}
+        return msgspec.convert(given, route.asked, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refused(400, f"the request can't be understood: {error}", do=f"see {PREFIX}/openapi.json") from error
+
+
+def _json_object(data: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(data or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Refused(400, f"the body must be a JSON object, not {type(found).__name__}")
+    return found

@@ -1,0 +1,50 @@
+"""How much anybody may ask for in how little time."""
+
+import threading
+from collections import OrderedDict
+
+import msgspec
+
+from holter.errors import Refused
+
+MOST_BUCKETS = 10_000
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """So many a second in the long run, and so many at once."""
+
+    per_s: float
+    burst: float
+
+
+REQUESTS = Rate(500, 2000)
+FAILURES = Rate(0.2, 20)
+"""Wrong keys, by address: a right one is never refused because somebody else guessed."""
+
+
+class Limiter:
+    """A bucket of permits for each caller. Thread-safe; remembers the callers of late, a bounded number."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._lock = threading.Lock()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def spend(self, caller: str, now: float) -> None:
+        """Take a permit. Raises Refused where there is none left."""
+        with self._lock:
+            left, at = self._buckets.pop(caller, (self._rate.burst, now))
+            left = min(self._rate.burst, left + max(0.0, now - at) * self._rate.per_s)
+            is_allowed = left >= 1
+            self._buckets[caller] = (left - is_allowed, now)
+            if len(self._buckets) > MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        if not is_allowed:
+            wait_s = max(1, round((1 - left) / self._rate.per_s))
+            raise Refused(
+                429,
+                "too many requests",
+                why=f"more than {self._rate.per_s:g} a second, or {self._rate.burst:g} at once",
+                do=f"wait {wait_s} s",
+                retry_s=wait_s,
+            )

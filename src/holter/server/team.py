@@ -1,0 +1,56 @@
+"""`holter server`: the runs of many machines, for those who have a key."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+
+from holter.journal.rundir import make_private
+from holter.server.desk import Desk, DeskSettings
+from holter.server.instance import Instance, claim_index
+from holter.server.security.keyring import open_keys
+from holter.server.serving import PORT, listen, serve
+
+
+class Team:
+    """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
+
+    def __init__(
+        self, data: str, environ: Mapping[str, str], *, host: str, port: int | None, allowed_hosts: Sequence[str]
+    ) -> None:
+        make_private(data)
+        os.chmod(data, 0o700)
+        self._claim = claim_index(data, environ)
+        self._door = listen(host, PORT if port is None else port)
+        self.address = f"http://{_shown(host)}:{self._door.getsockname()[1]}"
+        names = {*allowed_hosts, socket.gethostname(), socket.getfqdn()}
+        settings = DeskSettings(data=data, kind="server", allowed_hosts=tuple(names), address=self.address)
+        self._desk = Desk(settings, environ)
+        self.was_damaged = self._desk.was_damaged
+        self.first_key = self._make_first_key()
+        """Shown once, where there was no key yet; else empty."""
+        self._claim.tell(Instance(pid=os.getpid(), kind="server", url=self.address))
+
+    def serve(self, when_ready: Callable[[], None]) -> None:
+        """Until SIGINT or SIGTERM."""
+        serve(self._desk, self._door, when_ready=when_ready)
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._door.close()
+        self._claim.close()
+
+    def _make_first_key(self) -> str:
+        keys = open_keys(self._desk.data)
+        return keys.add("first", "admin", now=time.time())[1] if not keys.all() else ""
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

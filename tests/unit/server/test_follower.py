@@ -1,0 +1,80 @@
+"""The thread that takes in what is written, driven by hand: what it announces, and when."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from holter.model.records import Finished
+from holter.model.state import Lateness
+from holter.server.desk import Desk, DeskSettings
+from holter.server.live.changes import Wanted
+from tests.unit.catalog.journals import Journal, alive, elsewhere, named
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    found = Desk(DeskSettings(data=str(tmp_path / "data"), url="memory:", token="t"), {})
+    yield found
+    found.close()
+
+
+def directory(desk: Desk, run: str = "r1") -> Path:
+    place = Path(desk.data) / "runs" / run
+    place.mkdir(parents=True)
+    return place
+
+
+def announced(desk: Desk, since: int) -> list[tuple[str, dict[str, Any]]]:
+    found = desk.changes.since(since, Wanted())
+    assert found is not None
+    return [(each.kind, msgspec.json.decode(each.data)) for each in found]
+
+
+def tick(desk: Desk) -> None:
+    desk.follower._looked_at = 0.0
+    desk.follower._tick()
+
+
+def test_a_run_its_rows_and_its_end_are_announced(desk: Desk) -> None:
+    first = desk.changes.seq
+    journal = Journal(directory(desk), alive()).say(named("otter")).log(range(5))
+    tick(desk)
+    kinds = dict(announced(desk, first))
+    assert (kinds["run"]["id"], kinds["run"]["state"], kinds["rows"]["rows"]) == ("r1", "running", 5)
+    seen = desk.changes.seq
+    tick(desk)
+    assert announced(desk, seen) == []
+    journal.say(Finished(at_ns=time.time_ns())).close()
+    tick(desk)
+    [run] = [data for kind, data in announced(desk, seen) if kind == "run"]
+    assert run["state"] == "finished"
+
+
+def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
+    Journal(directory(desk), elsewhere()).say(named("far")).log(range(3))
+    tick(desk)
+    seen = desk.changes.seq
+    for state in ("running", "crashed"):
+        limit = Lateness(stale_s=0.0, crashed_s=1e9 if state == "running" else 0.0)
+        desk.follower._lateness = limit
+        tick(desk)
+        [(_, run)] = [each for each in announced(desk, seen) if each[0] == "run"]
+        assert (run["state"], run["is_stale"]) == (state, state == "running")
+        seen = desk.changes.seq
+
+
+def test_one_thing_that_fails_is_said_once_and_ends_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("mine")
+
+    for _ in range(3):
+        desk.follower._attempt(fail)
+    assert capsys.readouterr().err.count("ZeroDivisionError: mine") == 1
+    desk.follower.start()
+    assert desk.follower.call(lambda: 7).result(10) == 7
+    with pytest.raises(ZeroDivisionError):
+        desk.follower.call(lambda: 1 // 0).result(10)
