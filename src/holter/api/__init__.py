@@ -1,0 +1,1 @@
+"""Reads runs from Python, from a server or from the local directory."""

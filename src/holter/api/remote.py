@@ -1,0 +1,89 @@
+"""Runs on a server, asked for over HTTP."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from holter.api.source import FileEntry, Page, Sampled, Series, Wanted
+from holter.errors import FilterError, NoRun, Refused
+from holter.wire.binary_columns import decode_tables
+from holter.wire.connection import Answer, Connection, quoted
+
+MOST_POINTS = 5_000_000
+
+
+class RemoteSource:
+    """Both sources, for one server and one key. Used by one thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def page(self, wanted: Wanted) -> Page:
+        """A page of runs."""
+        query = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value not in (None, "")}
+        page: Page = self._ask("GET", "/runs", query=query).json(Page)
+        return page
+
+    def detail(self, run: str) -> dict[str, Any]:
+        """One run with all that is known of it."""
+        return dict(self._ask("GET", f"/runs/{quoted(run)}").json(dict))
+
+    def verdict(self, run: str) -> dict[str, Any]:
+        """Why it ended."""
+        return dict(self._ask("GET", f"/runs/{quoted(run)}/verdict").json(dict))
+
+    def edit(self, run: str, changes: Mapping[str, Any]) -> None:
+        """Change what people call it."""
+        self._ask("PATCH", f"/runs/{quoted(run)}", data=msgspec.json.encode(dict(changes)))
+
+    def delete(self, run: str) -> None:
+        """Remove it."""
+        self._ask("DELETE", f"/runs/{quoted(run)}")
+
+    def keys(self, run: str) -> list[str]:
+        """The names of its metrics."""
+        found = self._ask("GET", f"/runs/{quoted(run)}/keys").json(dict)
+        return [each["key"] for each in found["keys"]]
+
+    def series(self, run: str, key: str) -> Series:
+        """All points of a metric."""
+        query = {"key": key, "limit": MOST_POINTS}
+        answer = self._ask("GET", f"/runs/{quoted(run)}/points", query=query)
+        [(_, columns)] = decode_tables(answer.data)
+        return Series(*(columns[name].astype(float) for name in ("step", "time", "value")))
+
+    def sampled(self, run: str, keys: Sequence[str], *, x: str, buckets: int) -> dict[str, Sampled]:
+        """Metrics in buckets."""
+        asked = {"runs": [run], "keys": list(keys), "x": x, "buckets": buckets}
+        answer = self._ask("POST", "/series", data=msgspec.json.encode(asked))
+        return {
+            about["key"]: Sampled(*(columns[name].astype(float) for name in ("last", "value", "min", "max")))
+            for about, columns in decode_tables(answer.data)
+        }
+
+    def console(self, run: str, count: int) -> list[str]:
+        """The last lines."""
+        found = self._ask("GET", f"/runs/{quoted(run)}/console", query={"tail": min(count, 10_000)}).json(dict)
+        return [line["text"] for line in found["lines"]]
+
+    def files(self, run: str) -> list[FileEntry]:
+        """Its files."""
+        found = self._ask("GET", f"/runs/{quoted(run)}/files").json(dict)
+        return [FileEntry(each["path"], each["size"]) for each in found["files"]]
+
+    def read_file(self, run: str, path: str) -> bytes:
+        """The content of one."""
+        place = "/".join(map(quoted, path.split("/")))
+        return self._ask("GET", f"/runs/{quoted(run)}/files/{place}").data
+
+    def _ask(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, data: bytes = b"") -> Answer:
+        try:
+            return self._connection.ask(method, path, query=query, data=data)
+        except Refused as error:
+            said = "; ".join(filter(None, (str(error), error.why, error.do)))
+            if error.status == 404:
+                raise NoRun(said) from error
+            if error.status == 400 and query and query.get("filter"):
+                raise FilterError(said, 0) from error
+            raise Refused(error.status, said, why=error.why, do=error.do, retry_s=error.retry_s) from error
