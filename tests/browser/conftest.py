@@ -1,0 +1,81 @@
+"""A real Chromium on a real `holter ui` with real runs. A test fails on any error that the browser's console shows."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from holter.server.pages import PAGE
+from tests.browser.watched import Watched
+from tests.e2e.servers import Served, ui
+
+SCREENSHOTS = Path(__file__).with_name("screenshots")
+# Without a sandbox of its own: tests run as root in containers. What the rest leaves out needs a network.
+expect.set_options(timeout=15_000)
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    if not (PAGE / "index.html").exists():
+        pytest.fail("the page is not built: python build_page.py")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with ui() as served:
+        yield served
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", reduced_motion="reduce")
+    made.set_default_timeout(20_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stranger(context: BrowserContext) -> Iterator[Watched]:
+    """A page of somebody who has not logged in."""
+    watched = Watched(context.new_page())
+    yield watched
+    assert watched.errors() == []
+
+
+@pytest.fixture
+def watched(stranger: Watched, server: Served) -> Watched:
+    """A page of somebody who came with the token of `holter ui`, on Home."""
+    stranger.server = server
+    stranger.page.goto(f"{server.address}/?token={server.key}")
+    stranger.page.wait_for_url(f"{server.address}/")
+    return stranger
+
+
+@pytest.fixture
+def page(watched: Watched) -> Page:
+    return watched.page
+
+
+@pytest.fixture
+def take(page: Page) -> Callable[[str], None]:
+    """Takes a picture of the page in both themes, for people to look at."""
+
+    def shoot(name: str) -> None:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        for theme in ("dark", "light"):
+            page.emulate_media(color_scheme=theme)
+            page.wait_for_timeout(250)
+            page.screenshot(path=SCREENSHOTS / f"{name}-{theme}.png")
+
+    return shoot

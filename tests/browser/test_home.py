@@ -1,0 +1,83 @@
+"""The way in: the first run, the list of projects, logging in, a server that goes and comes back."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.training import begin, record
+from tests.browser.watched import Watched
+from tests.e2e.servers import Served, ui
+
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
+
+
+def test_before_the_first_run_the_page_says_what_to_paste_and_comes_alive_by_itself(
+    page: Page, server: Served, take: Callable[[str], None]
+) -> None:
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    expect(page.locator("pre").first).to_contain_text("holter.init(")
+    expect(page.get_by_role("status").filter(has_text="Waiting")).to_contain_text(server.address)
+    take("first-run")
+    program, _ = begin(P="speech")
+    with program:
+        expect(page.get_by_role("link", name=re.compile("speech"))).to_be_visible()
+        program.kill()
+
+
+def test_home_shows_projects_and_who_needs_attention(page: Page, server: Served, take: Callable[[str], None]) -> None:
+    record(server, N="fine", P="speech")
+    record(server, N="broken", P="vision", RAISE="no such file")
+    needy = page.get_by_role("region", name=re.compile("Needs attention"))
+    expect(needy.get_by_role("listitem")).to_have_count(1)
+    expect(needy).to_contain_text("broken")
+    expect(needy).to_contain_text("Uncaught exception")
+    expect(page.get_by_role("link", name=re.compile("speech"))).to_contain_text("1 run")
+    take("home")
+    page.get_by_role("link", name=re.compile("vision")).click()
+    expect(page).to_have_url(f"{server.address}/p/vision")
+
+
+def test_without_a_token_people_log_in(stranger: Watched, server: Served) -> None:
+    stranger.expect_errors("401")
+    page = stranger.page
+    page.goto(f"{server.address}/p/vision")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("not known here")
+    page.get_by_label("Token").fill(server.key)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("table", name="Runs")).to_be_visible()
+
+
+def test_the_theme_is_the_systems_until_people_choose(page: Page) -> None:
+    root = page.locator("html")
+    page.emulate_media(color_scheme="dark")
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("menuitem", name="Light").click()
+    expect(root).to_have_attribute("data-theme", "light")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "light")
+
+
+def test_a_server_that_is_gone_is_said_and_found_again(watched: Watched) -> None:
+    watched.expect_errors(*GONE)
+    server, page = watched.server, watched.page
+    assert server is not None
+    record(server, N="before")
+    expect(page.get_by_role("link", name=re.compile("vision"))).to_be_visible()
+    port = server.address.rpartition(":")[2]
+    server.kill()
+    banner = page.get_by_role("alert").filter(has_text="does not answer")
+    expect(banner).to_contain_text("old")
+    expect(page.get_by_role("link", name=re.compile("vision"))).to_be_visible()
+    with ui("--port", port) as again:
+        expect(banner).to_have_count(0, timeout=30_000)
+        record(again, N="after", P="speech")
+        expect(page.get_by_role("link", name=re.compile("speech"))).to_be_visible()
+
+
+def test_addresses_that_lead_nowhere_say_so(watched: Watched) -> None:
+    page = watched.open("/no/such/page")
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()

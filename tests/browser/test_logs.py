@@ -1,0 +1,88 @@
+"""The log of a run: colours, search, links to lines, a million lines."""
+
+import re
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.talking import record_talk
+from tests.browser.watched import Watched
+from tests.e2e.servers import Served
+
+MILLION = 1_000_000
+
+
+def test_colours_are_colours_and_markup_is_text(watched: Watched, server: Served) -> None:
+    found = record_talk(server, N="talk", LINES="5")
+    page = watched.open(f"/p/talk/r/{found}/logs")
+    green = page.locator("span.bold", has_text="green words")
+    expect(green).to_be_visible()
+    assert green.evaluate("node => getComputedStyle(node).color") == "rgb(28, 122, 62)"
+    expect(page.get_by_text("<b>not bold</b>")).to_be_visible()
+    expect(page.get_by_text("after the title no link")).to_be_visible()
+    expect(page.get_by_text("progress 100 %")).to_be_visible()
+    expect(page.get_by_text("progress  99 %")).to_have_count(0)
+
+
+def test_search_goes_from_hit_to_hit(watched: Watched, server: Served, take: Callable[[str], None]) -> None:
+    found = record_talk(server, N="talk")
+    page = watched.open(f"/p/talk/r/{found}/logs")
+    expect(page.get_by_text("line 299 of the loss")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("needle")
+    page.keyboard.press("Enter")
+    hit = page.locator(".chosen")
+    expect(hit).to_contain_text("line 17 of the loss")
+    expect(page.get_by_role("search")).to_contain_text("1 of 2")
+    page.keyboard.press("Enter")
+    expect(hit).to_contain_text("line 201 of the loss")
+    expect(hit.locator(".hit")).to_have_text("Needle")
+    take("log-search")
+    page.get_by_role("button", name="Hit before").click()
+    expect(hit).to_contain_text("line 17 of the loss")
+    expect(page).to_have_url(re.compile(r"#L\d+$"))
+    page.get_by_label("Search the log").fill("nowhere to be found")
+    expect(page.get_by_role("search")).to_contain_text("nothing found")
+
+
+def test_a_link_to_a_line_leads_to_it(watched: Watched, server: Served) -> None:
+    found = record_talk(server, N="talk")
+    page = watched.open(f"/p/talk/r/{found}/logs#L120")
+    chosen = page.locator("#L120.chosen")
+    expect(chosen).to_be_in_viewport()
+    page.locator("#L125 .number").click()
+    expect(page).to_have_url(re.compile(r"#L125$"))
+    expect(page.locator("#L125.chosen")).to_be_visible()
+    expect(chosen).to_have_count(0)
+
+
+def test_a_moment_of_the_diagnosis_leads_to_its_place_in_the_log(watched: Watched, server: Served) -> None:
+    found = record_talk(server, N="talk", RAISE="at last")
+    page = watched.open(f"/p/talk/r/{found}")
+    timeline = page.get_by_role("region", name="Evidence timeline")
+    timeline.get_by_role("listitem").filter(has_text="at last").first.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"/logs\?at="))
+    expect(page.locator(".chosen")).to_be_in_viewport()
+
+
+def test_a_million_lines_open_at_their_end_and_are_searched(watched: Watched, server: Served) -> None:
+    found = record_talk(server, N="long", LINES=str(MILLION))
+    deadline = time.monotonic() + 60
+    while server.get(f"/runs/{found}/console", tail=1)["total"] < MILLION and time.monotonic() < deadline:
+        time.sleep(0.3)
+    page = watched.open(f"/p/talk/r/{found}/overview")
+    expect(page.get_by_role("heading", name="Configuration")).to_be_visible()
+    began = time.monotonic()
+    page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name="Logs").click()
+    expect(page.get_by_text(f"line {MILLION - 1} of the loss")).to_be_visible()
+    opened_s = time.monotonic() - began
+    page.get_by_label("Search the log").fill("line 500000 of")
+    began = time.monotonic()
+    page.keyboard.press("Enter")
+    expect(page.locator(".chosen")).to_contain_text("line 500000 of the loss")
+    found_s = time.monotonic() - began
+    print(f"a million lines: opened at the end in {opened_s:.2f} s, hit found in {found_s:.2f} s")
+    assert page.locator(".rows .line").count() < 200
+    assert opened_s < 5
+    assert found_s < 5

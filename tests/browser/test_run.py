@@ -1,0 +1,227 @@
+"""The page of one run: alive, dying, dead, marked, and with everything hostile that a run may carry."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.axe import serious_findings
+from tests.browser.talking import HOSTILE, begin_talk, record_talk
+from tests.browser.training import begin, record
+from tests.browser.watched import Watched
+from tests.e2e.programs import data_directory
+from tests.e2e.servers import Served
+
+TABS = ("overview", "charts", "system", "logs", "files", "diagnosis")
+DEATH_WITHIN_S = 15.0
+
+
+def badge(page: Page, word: str) -> Locator:
+    return page.locator("header.head .badge").filter(has_text=word)
+
+
+def tab(page: Page, name: str) -> Locator:
+    return page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name=name)
+
+
+@pytest.fixture
+def killed(watched: Watched) -> str:
+    assert watched.server is not None
+    return record(watched.server, N="killed", KILL="1", PAUSE="0.01")
+
+
+def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(
+    watched: Watched, server: Served, killed: str
+) -> None:
+    page = watched.open(f"/p/vision/r/{killed}")
+    expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
+    finished = record(server, N="fine")
+    page = watched.open(f"/p/vision/r/{finished}")
+    expect(tab(page, "Charts")).to_have_attribute("aria-current", "page")
+    expect(page.get_by_role("article", name="train/loss")).to_be_visible()
+
+
+def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched: Watched, killed: str) -> None:
+    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
+    expect(verdict).to_contain_text(re.compile(r"(Very likely|Almost certain) · \d signals? agree"))
+    verdict.get_by_text("why?").click()
+    expect(verdict).to_contain_text("exit status")
+    words = page.get_by_role("region", name="Last words")
+    expect(words).to_contain_text(re.compile(r"SIGKILL ended process \d+, no Python traceback"))
+    expect(words).to_contain_text("all 200 rows kept")
+    expect(page.get_by_role("region", name="Try this")).to_contain_text(f"HOLTER_RUN_ID={killed}")
+    expect(page.get_by_role("region", name="Evidence timeline").get_by_role("listitem").first).to_contain_text(
+        "started"
+    )
+    expect(page.get_by_role("region", name="Not the cause")).to_contain_text("Host out of memory")
+    expect(page.get_by_role("region", name="The same cause")).to_contain_text("it is the first")
+
+
+def test_the_same_cause_in_another_run_is_a_link_away(watched: Watched, server: Served, killed: str) -> None:
+    record(server, N="killed too", KILL="1")
+    page = watched.open(f"/p/vision/r/{killed}")
+    page.get_by_role("region", name="The same cause").get_by_role("link", name="killed too").click()
+    expect(page.get_by_role("heading", name="killed too")).to_be_visible()
+    expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
+
+
+def test_a_healthy_run_says_its_closest_call(watched: Watched, server: Served) -> None:
+    finished = record(server, N="fine", PAUSE="0.02")
+    page = watched.open(f"/p/vision/r/{finished}/diagnosis")
+    expect(page.get_by_role("region", name="Finished normally.")).to_contain_text(re.compile("Closest call: .*limit"))
+    expect(page.get_by_role("region", name="Try this")).to_have_count(0)
+
+
+def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched) -> None:
+    program, found = begin(N="doomed")
+    with program:
+        page = watched.open(f"/p/vision/r/{found}")
+        expect(badge(page, "Running")).to_be_visible()
+        expect(page.get_by_role("article", name="train/loss")).to_be_visible()
+        program.kill()
+        began = time.monotonic()
+        note = page.get_by_role("status").filter(has_text="SIGKILL")
+        expect(note).to_be_visible()
+        expect(badge(page, "Crashed")).to_be_visible()
+    assert time.monotonic() - began < DEATH_WITHIN_S
+    expect(tab(page, "Charts")).to_have_attribute("aria-current", "page")
+    note.get_by_role("link", name="Diagnosis").click()
+    expect(page.get_by_role("region", name=re.compile("SIGKILL"))).to_be_visible()
+
+
+def test_mark_as_failed_by_keyboard_and_take_it_back(watched: Watched, killed: str) -> None:
+    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    expect(badge(page, "Crashed")).to_be_visible()
+    page.keyboard.press("m")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="How did it end?")
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("Reason").focus()
+    page.keyboard.type("the disk was bad")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(badge(page, "Failed")).to_be_visible()
+    mark = page.get_by_role("region", name="Mark")
+    expect(mark).to_contain_text("the disk was bad")
+    expect(mark).to_contain_text("By itself it is crashed")
+    mark.get_by_role("button", name="Take the mark back").click()
+    expect(badge(page, "Crashed")).to_be_visible()
+    expect(mark).to_have_count(0)
+
+
+def test_mark_as_failed_by_mouse_and_undo(watched: Watched, killed: str) -> None:
+    page = watched.open(f"/p/vision/r/{killed}")
+    page.get_by_role("button", name="Menu of killed").click()
+    page.get_by_role("menuitem", name="Mark as failed…").click()
+    page.get_by_label("Reason").fill("bad batch")
+    page.get_by_role("button", name="Mark as failed").click()
+    expect(badge(page, "Failed")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(badge(page, "Crashed")).to_be_visible()
+
+
+def test_every_tab_has_an_address_of_its_own(watched: Watched, killed: str) -> None:
+    for name in TABS:
+        page = watched.open(f"/p/vision/r/{killed}/{name}")
+        expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile("/files$"))
+    page.go_back()
+    expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
+
+
+def test_names_tags_logs_and_files_stay_inert(watched: Watched, server: Served, take: Callable[[str], None]) -> None:
+    found = record_talk(server, N=HOSTILE, TAG=HOSTILE, RAISE=HOSTILE)
+    directory = data_directory() / "runs" / found
+    (directory / "report.html").write_text(
+        "<script>document.title = 'framed'; parent.document.title = 'out'</script>hi"
+    )
+    (directory / "image.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=1"/>')
+    (directory / f"{HOSTILE.replace('/', '')}.txt").write_text(HOSTILE)
+    for name in TABS:
+        page = watched.open(f"/p/talk/r/{found}/{name}")
+        expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+        expect(page.locator("main img, main script, main b")).to_have_count(0)
+        assert page.title().endswith("Holter")
+    take("hostile-diagnosis")
+    watched.expect_errors("sandboxed", "Content Security Policy", "Blocked script execution")
+    for file in ("report.html", "image.svg"):
+        page = watched.open(f"/p/talk/r/{found}/files?file={file}")
+        expect(page.get_by_role("region", name=file)).to_be_visible()
+        page.wait_for_timeout(300)
+        assert page.title().endswith("Holter")
+
+
+def test_files_are_shown_the_logs_first_and_can_be_saved(watched: Watched, server: Served, tmp_path: Path) -> None:
+    found = record_talk(server, N="files")
+    page = watched.open(f"/p/talk/r/{found}/files")
+    names = page.get_by_role("navigation", name="Files").get_by_role("button")
+    for place, name in enumerate(("output.log", "debug.log", "debug-internal.log")):
+        expect(names.nth(place)).to_contain_text(name)
+    shown = page.get_by_role("region", name="output.log")
+    expect(shown).to_contain_text("<b>not bold</b>")
+    expect(shown).to_contain_text("progress 100 %")
+    expect(shown).not_to_contain_text("progress  50 %")
+    with page.expect_download() as saved:
+        shown.get_by_role("link", name="Download").click()
+    saved.value.save_as(tmp_path / "saved.log")
+    assert b"line 299 of the loss" in (tmp_path / "saved.log").read_bytes()
+
+
+def test_every_tab_in_both_themes_is_open_to_everyone(
+    watched: Watched, server: Served, take: Callable[[str], None]
+) -> None:
+    found = record(server, N="gallant-otter-17", KILL="1", STEPS="120", PAUSE="0.03", TAGS="baseline")
+    findings = {}
+    for name in TABS:
+        page = watched.open(f"/p/vision/r/{found}/{name}")
+        expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
+        page.wait_for_timeout(700)
+        take(f"run-{name}")
+        for theme in ("dark", "light"):
+            page.emulate_media(color_scheme=theme)
+            findings[f"{name} {theme}"] = serious_findings(page)
+    assert {name: each for name, each in findings.items() if each} == {}
+
+
+def test_in_a_narrow_window_nothing_is_cut_off(watched: Watched, killed: str, take: Callable[[str], None]) -> None:
+    watched.page.set_viewport_size({"width": 420, "height": 860})
+    for name in TABS:
+        page = watched.open(f"/p/vision/r/{killed}/{name}")
+        expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
+        page.wait_for_timeout(400)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
+    take("run-diagnosis-narrow")
+
+
+def test_a_run_that_is_not_there_is_said(watched: Watched) -> None:
+    watched.expect_errors("404")
+    page = watched.open("/p/vision/r/nothere0")
+    expect(page.get_by_role("alert")).to_contain_text("nothere0")
+
+
+def test_notes_are_written_and_kept(watched: Watched, killed: str) -> None:
+    page = watched.open(f"/p/vision/r/{killed}/overview")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Notes").last.fill("<b>check</b> the cooling")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("<b>check</b> the cooling")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("<b>check</b> the cooling")).to_be_visible()
+
+
+def test_a_living_run_shows_its_newest_lines_and_steps(watched: Watched) -> None:
+    program, found = begin_talk(N="alive")
+    with program:
+        page = watched.open(f"/p/talk/r/{found}/logs")
+        expect(page.get_by_text(re.compile("still here")).last).to_be_visible()
+        before = page.locator(".line .number").last.inner_text()
+        expect(page.locator(".line .number").last).not_to_have_text(before)
+        expect(page.get_by_role("button", name="● Following")).to_be_visible()
+        program.kill()
+    expect(badge(page, "Crashed")).to_be_visible()

@@ -1,0 +1,220 @@
+"""The workspace of a project, while its runs go on, die, and are marked."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.training import begin, record
+from tests.browser.watched import Watched
+from tests.e2e.servers import Served
+
+AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = ("serious", "critical")
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def chart(page: Page, metric: str) -> Locator:
+    return page.get_by_role("article", name=metric).get_by_role("img")
+
+
+def names(page: Page) -> list[str]:
+    return page.get_by_role("row").get_by_role("link").all_inner_texts()
+
+
+def read_end(page: Page, metric: str) -> int:
+    """The last step that a chart has, as it is read aloud."""
+    chart(page, metric).focus()
+    page.keyboard.press("End")
+    said = page.locator('[aria-live="polite"]').filter(has_text=metric)
+    found = re.search(r"step ([\d\u202f]+)", said.inner_text())
+    assert found is not None
+    return int(found[1].replace("\u202f", ""))
+
+
+@pytest.fixture
+def workspace(watched: Watched) -> Page:
+    assert watched.server is not None
+    for name, environment in {
+        "quick": {"LR": "0.3"},
+        "slow": {"LR": "0.01"},
+        "broken": {"LR": "0.1", "RAISE": "boom"},
+        "killed": {"LR": "0.2", "KILL": "1"},
+    }.items():
+        record(watched.server, N=name, **environment)
+    page = watched.open("/p/vision")
+    expect(page.get_by_role("row")).to_have_count(5)
+    expect(chart(page, "train/loss")).to_be_visible()
+    return page
+
+
+def test_runs_and_charts_are_there(workspace: Page, take: Callable[[str], None]) -> None:
+    expect(row(workspace, "killed")).to_contain_text("Crashed")
+    expect(row(workspace, "broken")).to_contain_text("Failed")
+    expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("4 runs")
+    expect(workspace.get_by_role("region", name="perf")).to_contain_text("perf/images_per_s")
+    take("workspace")
+    box = chart(workspace, "train/loss").bounding_box()
+    assert box is not None
+    workspace.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(workspace.locator(".tip")).to_contain_text("step")
+    take("workspace-hover")
+
+
+def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
+    workspace.get_by_role("button", name=re.compile("^Run ·")).click()
+    expect(workspace).to_have_url(re.compile("sort=name"))
+    workspace.wait_for_function("document.querySelector('[role=row] a')?.innerText === 'broken'")
+    assert names(workspace) == ["broken", "killed", "quick", "slow"]
+    workspace.get_by_label("Filter runs in words").fill("state = failed or config.lr < 0.05")
+    expect(workspace.get_by_role("row")).to_have_count(3)
+    workspace.reload()
+    expect(workspace.get_by_role("row")).to_have_count(3)
+    assert names(workspace) == ["broken", "slow"]
+    expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
+
+
+def test_a_wrong_filter_points_at_the_place(workspace: Page, watched: Watched, take: Callable[[str], None]) -> None:
+    watched.expect_errors("400")
+    workspace.get_by_label("Filter runs in words").fill("state = crashed and")
+    wrong = workspace.get_by_role("alert")
+    expect(wrong).to_contain_text("expected the name of a field")
+    take("wrong-filter")
+    workspace.get_by_label("Filter runs in words").fill("state = crashed")
+    expect(wrong).to_have_count(0)
+    expect(workspace.get_by_role("row")).to_have_count(2)
+
+
+def test_a_run_that_goes_on_grows_and_its_death_is_seen(watched: Watched) -> None:
+    program, _ = begin(N="alive")
+    with program:
+        page = watched.open("/p/vision")
+        expect(row(page, "alive")).to_contain_text("Running")
+        expect(chart(page, "train/loss")).to_be_visible()
+        before = read_end(page, "train/loss")
+        page.wait_for_timeout(2500)
+        assert read_end(page, "train/loss") > before
+        program.kill()
+        expect(row(page, "alive")).to_contain_text("Crashed", timeout=10_000)
+
+
+def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(workspace: Page, take: Callable[[str], None]) -> None:
+    killed = row(workspace, "killed")
+    killed.get_by_role("button", name="Menu of killed").click()
+    workspace.get_by_role("menuitem", name="Mark as failed…").click()
+    dialog = workspace.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("the disk was full, I saw it")
+    take("mark")
+    dialog.get_by_role("button", name="Mark as failed").click()
+    expect(killed).to_contain_text("Failed")
+    workspace.get_by_role("button", name="Undo").click()
+    expect(killed).to_contain_text("Crashed")
+
+
+def test_a_run_is_marked_by_keys(workspace: Page) -> None:
+    assert names(workspace)[0] == "killed"
+    workspace.keyboard.press("j")
+    workspace.keyboard.press("m")
+    expect(workspace.get_by_role("menuitem", name="Mark as failed…")).to_be_focused()
+    workspace.keyboard.press("Enter")
+    expect(workspace.get_by_label("Reason")).to_be_focused()
+    workspace.keyboard.type("by keys")
+    workspace.keyboard.press("Tab")
+    workspace.keyboard.press("Tab")
+    workspace.keyboard.press("Enter")
+    expect(row(workspace, "killed")).to_contain_text("Failed")
+
+
+def test_keys_select_hide_and_compare(workspace: Page, take: Callable[[str], None]) -> None:
+    for key in ("j", "x", "j", "x"):
+        workspace.keyboard.press(key)
+    expect(workspace.get_by_text("2 runs selected")).to_be_visible()
+    workspace.keyboard.press(" ")
+    expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("3 runs")
+    expect(workspace).to_have_url(re.compile("hide="))
+    workspace.keyboard.press("?")
+    expect(workspace.get_by_role("dialog", name="Keys")).to_be_visible()
+    take("keys")
+    workspace.keyboard.press("Escape")
+    workspace.keyboard.press("c")
+    expect(workspace).to_have_url(re.compile(r"/p/vision/compare\?runs=\w+,\w+"))
+
+
+def test_dragging_zooms_all_charts_and_escape_takes_it_back(workspace: Page) -> None:
+    box = chart(workspace, "train/loss").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    workspace.mouse.move(box["x"] + box["width"] * 0.4, middle)
+    workspace.mouse.down()
+    workspace.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=4)
+    workspace.mouse.up()
+    expect(workspace).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+    expect(workspace.get_by_role("button", name="Zoom")).to_be_visible()
+    assert 100 < read_end(workspace, "train/accuracy") < 160
+    workspace.keyboard.press("Escape")
+    expect(workspace).not_to_have_url(re.compile("from="))
+
+
+def test_groups_smoothing_axes_and_search_are_in_the_address(workspace: Page, take: Callable[[str], None]) -> None:
+    workspace.get_by_label("Group:").select_option("config.lr")
+    expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("4 groups")
+    workspace.get_by_label("x:").select_option("relative")
+    workspace.get_by_role("button", name="Log y").click()
+    workspace.get_by_label("Smoothing").fill("0.8")
+    workspace.get_by_label(re.compile("Search metrics")).fill("^train/(loss|acc)")
+    expect(workspace.get_by_role("article")).to_have_count(2)
+    expect(workspace).to_have_url(re.compile(r"(?=.*group=config\.lr)(?=.*x=relative)(?=.*log=1)(?=.*smooth=0\.8)"))
+    workspace.reload()
+    expect(workspace.get_by_role("article")).to_have_count(2)
+    expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("4 groups")
+    take("workspace-grouped")
+
+
+def test_columns_are_chosen(workspace: Page, take: Callable[[str], None]) -> None:
+    workspace.get_by_role("button", name="Columns").click()
+    workspace.get_by_label("Search columns").fill("layers")
+    workspace.get_by_label("config.model.layers").check()
+    take("columns")
+    workspace.get_by_role("button", name="Done").click()
+    expect(workspace.get_by_role("columnheader", name="model.layers")).to_be_visible()
+    expect(row(workspace, "quick")).to_contain_text("4")
+
+
+def test_hostile_names_are_only_text(watched: Watched) -> None:
+    assert watched.server is not None
+    record(watched.server, N=HOSTILE, TAGS=HOSTILE, RAISE=HOSTILE)
+    page = watched.open("/p/vision")
+    expect(page.get_by_role("link", name=HOSTILE)).to_be_visible()
+    assert page.locator("img[src]").count() == 0
+    assert page.title() == "vision · Holter"
+
+
+def test_a_narrow_window_has_everything_below_each_other(workspace: Page, take: Callable[[str], None]) -> None:
+    workspace.set_viewport_size({"width": 420, "height": 900})
+    expect(row(workspace, "quick")).to_be_visible()
+    assert workspace.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    take("workspace-narrow")
+
+
+@pytest.mark.parametrize("path", ["/", "/p/vision"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_screen_readers_and_weak_eyes_find_nothing_serious(
+    watched: Watched, server: Served, path: str, theme: str
+) -> None:
+    record(server, N="quick")
+    record(server, N="killed", KILL="1")
+    watched.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # the names are literals there
+    page = watched.open(path)
+    expect(page.get_by_text("killed").first).to_be_visible()
+    if path != "/":
+        expect(chart(page, "train/loss")).to_be_visible()
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    serious = [(each["id"], [node["target"] for node in each["nodes"]]) for each in found if each["impact"] in SERIOUS]
+    assert serious == []

@@ -1,0 +1,53 @@
+/** Answers about runs that several parts of the page share. Their questions hold nothing of whoever asked first. */
+import { api, getJson, part, type Crashes, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
+import type { ColumnTable } from "./columns";
+import { resource, type Resource } from "./resource.svelte";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export function runAnswer(id: string): Resource<RunDetail> {
+  return resource(`run ${id}`, () => api.run(id));
+}
+
+export function verdictAnswer(id: string): Resource<Verdict> {
+  return resource(`run ${id} verdict`, () => api.verdict(id));
+}
+
+export function keysAnswer(id: string): Resource<SeriesKeys["keys"]> {
+  return resource(`run ${id} keys`, () => api.keysOfRun(id));
+}
+
+export function filesAnswer(id: string): Resource<Schemas["RunFile"][]> {
+  return resource(`run ${id} files`, async () => (await getJson<Schemas["RunFiles"]>(`runs/${part(id)}/files`)).files);
+}
+
+export function lastLinesAnswer(id: string, many: number): Resource<Schemas["ConsoleJson"]> {
+  return resource(`run ${id} last lines ${many}`, () => getJson(`runs/${part(id)}/console`, { tail: many, colours: 1 }));
+}
+
+/** Series over time, by key. */
+export function curvesAnswer(id: string, keys: string[], buckets: number, span?: { low: number; high: number }): Resource<Map<string, ColumnTable>> {
+  const asked = { runs: [id], keys, x: "time", buckets, ...(span && { from: span.low, to: span.high }) };
+  return resource(`run ${id} curves ${JSON.stringify(asked)}`, async () => new Map((await api.series(asked)).map((table) => [table.about.key, table])));
+}
+
+export function sameCauseAnswer(project: string, cause: string): Resource<RunTable> {
+  return resource(`same cause ${project} ${cause}`, () => api.runs({ project, filter: `cause = "${cause}"`, sort: "-ended_at", limit: 20 }));
+}
+
+export function newestAnswer(project: string, many: number): Resource<RunBrief[]> {
+  return resource(`newest ${many} ${project}`, async () => (await api.runs({ project, sort: "-started_at", limit: many })).runs);
+}
+
+export function severalAnswer(ids: string[]): Resource<RunDetail[]> {
+  return resource(`several ${ids.join(",")}`, () => Promise.all(ids.map((id) => api.run(id))));
+}
+
+export function sharedKeysAnswer(ids: string[]): Resource<string[]> {
+  return resource(`shared keys ${ids.join(",")}`, async () => (await api.keys({ runs: ids.join(","), limit: 5000 })).keys.map((each) => each.key));
+}
+
+export function crashesAnswer(project?: string): Resource<Crashes> {
+  return resource(`crashes ${project ?? ""}`, () => api.crashes(project));
+}

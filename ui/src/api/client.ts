@@ -1,0 +1,144 @@
+/** Every question that the page asks the server, typed by the server's own description of itself. */
+import { ROOT } from "../state/router.svelte";
+import { decodeTables, type ColumnTable } from "./columns";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type Info = Schemas["Info"];
+export type LoggedIn = Schemas["LoggedIn"];
+export type Project = Schemas["Project"];
+export type Attention = Schemas["Attention"];
+export type RunBrief = Schemas["RunBrief"];
+export type RunDetail = Schemas["RunDetail"];
+export type RunTable = Schemas["RunTable"];
+export type Mark = Schemas["Mark"];
+export type Verdict = Schemas["VerdictJson"];
+export type MetricKeys = Schemas["MetricKeys"];
+export type SeriesKeys = Schemas["SeriesKeys"];
+export type Crashes = Schemas["Crashes"];
+
+type Values = Record<string, string | number | boolean | null | undefined>;
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** What the server said instead of an answer: what happened, why, what to do. Status 0: it could not be reached. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly what: string,
+    readonly why = "",
+    readonly todo = "",
+    /** The place in a filter that is wrong. */
+    readonly at: number | null = null,
+  ) {
+    super(what);
+  }
+}
+
+export const API = new URL("api/v1/", ROOT);
+let csrf = "";
+/** Called with a status whenever the server answered, or 0 when it could not be reached. */
+let onAnswer: (status: number) => void = () => {};
+
+export function watchAnswers(watcher: (status: number) => void): void {
+  onAnswer = watcher;
+}
+
+export function setCsrf(value: string): void {
+  csrf = value;
+}
+
+/** An address of the API, for links and pictures. */
+export function apiUrl(path: string, query: Values = {}): string {
+  const url = new URL(path, API);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}
+
+async function send(method: Method, url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (method !== "GET") headers["X-Holter-CSRF"] = csrf;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    onAnswer(0);
+    throw new Problem(0, "the server does not answer", "it was stopped, or the connection is gone", "start it again");
+  }
+  onAnswer(response.status);
+  if (!response.ok) throw await readProblem(response);
+  return response;
+}
+
+async function readProblem(response: Response): Promise<Problem> {
+  try {
+    const { error } = (await response.json()) as { error: { what: string; why?: string; do?: string; at?: number } };
+    return new Problem(response.status, error.what, error.why, error.do, error.at ?? null);
+  } catch {
+    return new Problem(response.status, `the server answered ${response.status}`);
+  }
+}
+
+export async function getJson<T>(path: string, query: Values = {}, signal?: AbortSignal): Promise<T> {
+  return (await send("GET", apiUrl(path, query), undefined, signal)).json() as Promise<T>;
+}
+
+export async function sendJson<T>(method: Method, path: string, body?: unknown): Promise<T> {
+  return (await send(method, apiUrl(path), body)).json() as Promise<T>;
+}
+
+export const part = encodeURIComponent;
+
+/** Which runs, in which order, which part of the table, with which columns beside the usual ones. */
+export interface AskedTable {
+  project?: string;
+  filter?: string;
+  sort?: string;
+  offset?: number;
+  limit?: number;
+  columns?: string;
+}
+
+export interface AskedSeries {
+  runs: string[];
+  keys: string[];
+  x: string;
+  buckets: number;
+  from?: number;
+  to?: number;
+  group?: string;
+  since?: Record<string, number>;
+}
+
+export const api = {
+  info: () => getJson<Info>("info"),
+  login: (key: string) => sendJson<LoggedIn>("POST", "login", { key }),
+  logout: () => sendJson<unknown>("POST", "logout", {}),
+  projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
+  attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,
+  runs: (asked: AskedTable, signal?: AbortSignal) => getJson<RunTable>("runs", { ...asked }, signal),
+  run: (id: string) => getJson<RunDetail>(`runs/${part(id)}`),
+  verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
+  edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>
+    sendJson<unknown>("PATCH", `runs/${part(id)}`, edits),
+  remove: (id: string) => sendJson<unknown>("DELETE", `runs/${part(id)}`),
+  mark: (id: string, state: string, reason: string) =>
+    sendJson<{ marks: Mark[] }>("POST", `runs/${part(id)}/marks`, { state, reason }),
+  unmark: (id: string) => sendJson<{ marks: Mark[] }>("DELETE", `runs/${part(id)}/marks`),
+  stop: (id: string, reason: string) => sendJson<unknown>("POST", `runs/${part(id)}/stop`, { reason }),
+  keysOfRun: async (id: string) => (await getJson<SeriesKeys>(`runs/${part(id)}/keys`)).keys,
+  keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
+    getJson<MetricKeys>("keys", { ...asked }),
+  crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
+  async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
+    const response = await send("POST", apiUrl("series"), asked, signal);
+    return decodeTables(await response.arrayBuffer());
+  },
+  async points(id: string, key: string, limit?: number): Promise<ColumnTable[]> {
+    const response = await send("GET", apiUrl(`runs/${part(id)}/points`, { key, limit }));
+    return decodeTables(await response.arrayBuffer());
+  },
+};

@@ -1,0 +1,319 @@
+/**
+ * Draws lines on a canvas. One device pixel wide: software rendering is ten times slower above that, and machines
+ * without a graphics card are common where models are trained.
+ */
+import { lowerBound, smooth, type Limit, type Line, type Moment, type XKind, type YKind } from "./line";
+import { makeScale, padded, placeOf, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
+
+export interface Drawing {
+  lines: Line[];
+  xKind: XKind;
+  yKind: YKind;
+  isLog: boolean;
+  /** 0 for none, below 1. */
+  smoothing: number;
+  zoom: Span | null;
+  limits: Limit[];
+  moments: Moment[];
+}
+
+export interface Ink {
+  text: string;
+  grid: string;
+  death: string;
+  warn: string;
+  font: string;
+}
+
+/** Where things are on the canvas, in CSS pixels. */
+export interface Frame {
+  width: number;
+  height: number;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  x: Scale;
+  y: Scale;
+}
+
+const MOST_BANDS = 3;
+const BOTTOM = 20;
+const RIGHT = 12;
+const TOP = 8;
+
+export function readInk(): Ink {
+  const style = getComputedStyle(document.documentElement);
+  const token = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    text: token("--text-soft"),
+    grid: token("--line"),
+    death: token("--death"),
+    warn: token("--warn"),
+    font: `11px ${token("--sans")}`,
+  };
+}
+
+/** The values that are shown on each axis: all of them, or those inside the zoom. */
+export function findSpans(drawing: Drawing): { x: Span; y: Span } {
+  const x = { low: Infinity, high: -Infinity };
+  const y = { low: Infinity, high: -Infinity };
+  for (const line of drawing.lines) {
+    const count = line.x.length;
+    if (!count) continue;
+    x.low = Math.min(x.low, line.x[0]!);
+    x.high = Math.max(x.high, line.x[count - 1]!);
+    widen(y, line, drawing);
+  }
+  for (const moment of drawing.moments) if (!drawing.zoom) x.high = Math.max(x.high, moment.x);
+  for (const limit of drawing.limits) {
+    // A limit far above the values would flatten them.
+    if (limit.y <= y.high * 1.6 && limit.y >= y.low) y.high = Math.max(y.high, limit.y);
+  }
+  return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog) };
+}
+
+function wide(span: Span): Span {
+  if (!(span.low <= span.high)) return { low: 0, high: 1 };
+  return span.low === span.high ? { low: span.low - 0.5, high: span.high + 0.5 } : span;
+}
+
+function widen(span: Span, line: Line, drawing: Drawing): void {
+  const { zoom, isLog } = drawing;
+  const first = zoom ? Math.max(0, lowerBound(line.x, zoom.low) - 1) : 0;
+  const last = zoom ? Math.min(line.x.length, lowerBound(line.x, zoom.high) + 1) : line.x.length;
+  const hasBand = isBanded(line, drawing);
+  const lows = hasBand ? line.low! : line.y;
+  const highs = hasBand ? line.high! : line.y;
+  for (let at = first; at < last; at++) {
+    const low = lows[at]!;
+    const high = highs[at]!;
+    if (low < span.low && (!isLog || low > 0) && low > -Infinity) span.low = low;
+    if (high > span.high && high < Infinity && (!isLog || high > 0)) span.high = high;
+  }
+}
+
+function isBanded(line: Line, drawing: Drawing): boolean {
+  return !!line.low && !!line.high && (line.isBanded || drawing.lines.length <= MOST_BANDS);
+}
+
+/** Draw everything, and say where it went. */
+export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, size: { width: number; height: number }): Frame {
+  const ratio = window.devicePixelRatio || 1;
+  const context = prepare(canvas, size, ratio);
+  const spans = findSpans(drawing);
+  context.font = ink.font;
+  const bottom = size.height - BOTTOM;
+  const ticks = yTicks(spans.y, Math.max(2, Math.floor((bottom - TOP) / 34)), drawing.yKind, drawing.isLog);
+  const left = Math.ceil(Math.max(26, ...ticks.map((tick) => context.measureText(tick.text).width + 10)));
+  const frame: Frame = {
+    ...size,
+    left,
+    right: size.width - RIGHT,
+    top: TOP,
+    bottom,
+    x: makeScale(spans.x, left, size.width - RIGHT),
+    y: makeScale(spans.y, bottom, TOP, drawing.isLog),
+  };
+  paintAxes(context, frame, ticks, xTicks(spans.x, Math.max(2, Math.floor((frame.right - left) / 56)), drawing.xKind), ink);
+  context.save();
+  context.beginPath();
+  context.rect(left, TOP - 4, frame.right - left + RIGHT, bottom - TOP + 5);
+  context.clip();
+  paintLines(context, frame, drawing, ratio);
+  paintMarks(context, frame, drawing, ink);
+  paintLimits(context, frame, drawing, ink);
+  context.restore();
+  return frame;
+}
+
+function prepare(canvas: HTMLCanvasElement, size: { width: number; height: number }, ratio: number): CanvasRenderingContext2D {
+  const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+  if (canvas.width !== width || canvas.height !== height) {
+    canvas.width = width;
+    canvas.height = height;
+  }
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  return context;
+}
+
+function paintAxes(context: CanvasRenderingContext2D, frame: Frame, ys: Tick[], xs: Tick[], ink: Ink): void {
+  context.strokeStyle = ink.grid;
+  context.fillStyle = ink.text;
+  context.lineWidth = 1;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  context.beginPath();
+  for (const tick of ys) {
+    const place = Math.round(placeOf(frame.y, tick.value)) + 0.5;
+    if (place < frame.top - 1 || place > frame.bottom + 1) continue;
+    context.moveTo(frame.left, place);
+    context.lineTo(frame.right, place);
+    context.fillText(tick.text, frame.left - 7, place);
+  }
+  context.stroke();
+  context.textBaseline = "alphabetic";
+  context.textAlign = "center";
+  let free = 0;
+  for (const tick of xs) {
+    const half = context.measureText(tick.text).width / 2;
+    const place = Math.min(placeOf(frame.x, tick.value), frame.width - half - 1);
+    if (place - half < free) continue;
+    context.fillText(tick.text, place, frame.height - 5);
+    free = place + half + 6;
+  }
+}
+
+function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ratio: number): void {
+  context.lineJoin = "bevel";
+  context.lineWidth = Math.max(1, Math.round(ratio)) / ratio;
+  const hasGhost = drawing.smoothing > 0;
+  for (const line of drawing.lines) {
+    if (isBanded(line, drawing)) paintBand(context, frame, line);
+    if (line.isFilled) paintGround(context, frame, line);
+  }
+  if (hasGhost) {
+    context.globalAlpha = 0.28;
+    for (const line of drawing.lines) strokeLine(context, frame, line, line.y);
+    context.globalAlpha = 1;
+  }
+  for (const line of drawing.lines) {
+    strokeLine(context, frame, line, hasGhost ? smooth(line.y, drawing.smoothing) : line.y);
+  }
+}
+
+function paintGround(context: CanvasRenderingContext2D, frame: Frame, { x, y, colour }: Line): void {
+  context.fillStyle = colour;
+  context.globalAlpha = 0.14;
+  context.beginPath();
+  let last = NaN;
+  for (let at = 0; at < x.length; at++) {
+    if (!Number.isFinite(y[at]!)) continue;
+    if (Number.isNaN(last)) context.moveTo(placeOf(frame.x, x[at]!), frame.bottom);
+    last = placeOf(frame.x, x[at]!);
+    context.lineTo(last, placeOf(frame.y, y[at]!));
+  }
+  if (!Number.isNaN(last)) context.lineTo(last, frame.bottom);
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+function paintBand(context: CanvasRenderingContext2D, frame: Frame, line: Line): void {
+  const { x, low, high } = line as Required<Line>;
+  const floor = frame.y.isLog ? frame.y.low : -Infinity;
+  context.fillStyle = line.colour;
+  context.globalAlpha = line.isBanded ? 0.18 : 0.13;
+  context.beginPath();
+  const count = x.length;
+  for (let at = 0; at < count; at++) {
+    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(frame.y, Math.max(floor, high[at]!)));
+  }
+  for (let at = count - 1; at >= 0; at--) {
+    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(frame.y, Math.max(floor, low[at]!)));
+  }
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+/** One line in its colour, with the width that is set. A gap stays a gap; a point alone becomes a dot. */
+export function strokeLine(context: CanvasRenderingContext2D, frame: Frame, line: Line, values: Float64Array): void {
+  const { x } = line;
+  const first = Math.max(0, lowerBound(x, frame.x.low) - 1);
+  const last = Math.min(x.length, lowerBound(x, frame.x.high) + 2);
+  const { factor: xFactor, offset: xOffset } = frame.x;
+  const { factor: yFactor, offset: yOffset, isLog } = frame.y;
+  context.strokeStyle = line.colour;
+  context.beginPath();
+  let drawn = 0;
+  for (let at = first; at < last; at++) {
+    const value = isLog ? Math.log10(values[at]!) : values[at]!;
+    if (value - value !== 0) {
+      drawn = 0;
+      continue;
+    }
+    const px = x[at]! * xFactor + xOffset;
+    const py = value * yFactor + yOffset;
+    if (drawn++ === 0) {
+      context.moveTo(px, py);
+      const next = values[at + 1];
+      if (at + 1 >= last || next === undefined || next - next !== 0) context.rect(px - 1, py - 1, 2, 2);
+    } else context.lineTo(px, py);
+  }
+  context.stroke();
+}
+
+/** A dead run's line ends in a ✕; where a value was none, a small wedge hangs from the upper edge. */
+function paintMarks(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink): void {
+  context.fillStyle = ink.death;
+  context.beginPath();
+  for (const { x, marks } of drawing.lines) {
+    if (!marks) continue;
+    for (let at = 0; at < marks.length; at++) {
+      if (!marks[at]) continue;
+      const px = placeOf(frame.x, x[at]!);
+      context.moveTo(px - 4, frame.top - 4);
+      context.lineTo(px + 4, frame.top - 4);
+      context.lineTo(px, frame.top + 3);
+    }
+  }
+  context.fill();
+  context.strokeStyle = ink.death;
+  context.lineWidth = 1.6;
+  context.beginPath();
+  for (const line of drawing.lines) {
+    if (line.hasDied) crossAt(context, frame, line, drawing.smoothing);
+  }
+  context.stroke();
+}
+
+function crossAt(context: CanvasRenderingContext2D, frame: Frame, line: Line, smoothing: number): void {
+  const values = smoothing > 0 ? smooth(line.y, smoothing) : line.y;
+  let at = line.x.length - 1;
+  while (at >= 0 && !Number.isFinite(values[at]!)) at--;
+  if (at < 0 || line.x[at]! < frame.x.low || line.x[at]! > frame.x.high) return;
+  const [px, py] = [placeOf(frame.x, line.x[at]!), placeOf(frame.y, values[at]!)];
+  if (!Number.isFinite(py)) return;
+  context.moveTo(px - 3.5, py - 3.5);
+  context.lineTo(px + 3.5, py + 3.5);
+  context.moveTo(px - 3.5, py + 3.5);
+  context.lineTo(px + 3.5, py - 3.5);
+}
+
+function paintLimits(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink): void {
+  context.lineWidth = 1.4;
+  context.font = ink.font;
+  for (const limit of drawing.limits) {
+    const place = placeOf(frame.y, limit.y);
+    if (!(place >= frame.top - 2 && place <= frame.bottom)) continue;
+    context.strokeStyle = context.fillStyle = limit.isDeadly === false ? ink.warn : ink.death;
+    context.setLineDash([5, 4]);
+    context.beginPath();
+    context.moveTo(frame.left, place);
+    context.lineTo(frame.right, place);
+    context.stroke();
+    context.textAlign = "left";
+    context.fillText(limit.label, frame.left + 6, place < frame.top + 14 ? place + 13 : place - 5);
+  }
+  context.setLineDash([]);
+  for (const moment of drawing.moments) {
+    const place = placeOf(frame.x, moment.x);
+    if (!(place >= frame.left && place <= frame.right + 1)) continue;
+    context.strokeStyle = context.fillStyle = moment.isDeadly === false ? ink.warn : ink.death;
+    context.beginPath();
+    context.moveTo(place, frame.top - 4);
+    context.lineTo(place, frame.bottom);
+    context.stroke();
+    const texts = moment.label.split("\n");
+    const isRight = place + Math.max(...texts.map((text) => context.measureText(text).width)) + 8 > frame.width;
+    context.textAlign = isRight ? "right" : "left";
+    // Below a limit that runs through where it would stand.
+    const crossed = drawing.limits.map((limit) => placeOf(frame.y, limit.y)).find((y) => y > frame.top - 4 && y < frame.top + 12 + texts.length * 15);
+    const top = crossed === undefined ? frame.top + 10 : crossed + 15;
+    for (const [at, text] of texts.entries()) {
+      if (at) context.fillStyle = ink.text;
+      context.fillText(text, place + (isRight ? -6 : 6), top + at * 15);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/** Where runs differ: a row for each name, a value for each run. Pure. */
+import { flatEntries } from "../run/values";
+
+export interface DiffRow {
+  name: string;
+  values: unknown[];
+  isSame: boolean;
+}
+
+export function findDifferences(all: Record<string, unknown>[]): DiffRow[] {
+  const flat = all.map((each) => new Map(flatEntries(each)));
+  const names = [...new Set(flat.flatMap((each) => [...each.keys()]))].sort((one, other) => one.localeCompare(other));
+  return names.map((name) => {
+    const values = flat.map((each) => each.get(name));
+    const texts = new Set(values.map((value) => JSON.stringify(value) ?? "nothing"));
+    return { name, values, isSame: texts.size === 1 };
+  });
+}
+
+/** "−0.041 (−12 %)": from the first run to another. */
+export function deltaWords(first: unknown, other: unknown, format: (value: number) => string): string {
+  if (typeof first !== "number" || typeof other !== "number" || !Number.isFinite(first) || !Number.isFinite(other)) return "";
+  const delta = other - first;
+  if (delta === 0) return "±0";
+  const sign = delta > 0 ? "+" : "−";
+  const share = first === 0 ? "" : ` (${sign}${percent(Math.abs(delta / first))})`;
+  return `${sign}${format(Math.abs(delta))}${share}`;
+}
+
+function percent(share: number): string {
+  const value = share * 100;
+  if (value >= 1000) return `×${(share + 1).toPrecision(3)}`;
+  if (value < 0.05) return "<0.1 %";
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
+}

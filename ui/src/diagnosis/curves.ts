@@ -1,0 +1,118 @@
+/** Which curve mattered, by cause, and against what. Pure. */
+import type { RunDetail, Verdict } from "../api/client";
+import { byHost, findPanels, type Panel } from "../run/system";
+
+export interface Curve {
+  title: string;
+  /** What it says where it is not the cause itself. */
+  note: string;
+  panel: Panel;
+}
+
+const MEMORY_LEFT = "for the record: memory was not the cause";
+
+/** Panels by what they show, the best first, for causes that have one. */
+const PANELS: Record<string, string[]> = {
+  "cgroup-out-of-memory": ["cgroup-0", "cgroup-1", "rss"],
+  "host-out-of-memory": ["host-memory", "rss"],
+  "userspace-oom-killer": ["host-memory", "rss"],
+  "allocation-refused": ["rss", "host-memory"],
+  "gpu-out-of-memory": ["gpu-memory"],
+  "gpu-overheated": ["gpu-heat"],
+  "gpu-fault": ["gpu-heat", "gpu-memory"],
+  "shared-memory-full": ["disk-shm"],
+  "too-many-open-files": ["files"],
+  "too-many-processes": ["processes"],
+  stalled: ["cpu", "gpu-load"],
+  "collective-timeout": ["gpu-load", "cpu"],
+  "connection-lost": ["network"],
+};
+const MEMORY = ["cgroup-0", "rss", "host-memory"];
+/** Deaths that look like want of memory, until the curve is seen. */
+const LOOK_ALIKES = ["killed", "terminated", "unknown", "worker-died", "aborted", "bus-error", "segmentation-fault", "host-lost"];
+const LOSS = /(^|[/_.])loss$/i;
+
+export function findCurve(run: RunDetail, verdict: Verdict, keys: string[]): Curve | null {
+  const hosts = byHost(keys);
+  const host = hosts.has(run.host) ? run.host : ([...hosts.keys()][0] ?? "");
+  const panels = findPanels(host, hosts.get(host) ?? [], run.facts);
+  const cause = verdict.cause ?? "";
+  const contributing = [cause, ...verdict.contributing];
+  if (cause === "diverged" || cause === "uncaught-exception" || cause === "nonzero-exit") {
+    const metric = namedMetric(verdict, keys) ?? (cause === "diverged" ? null : lossOf(keys));
+    if (metric) return metricCurve(metric, cause);
+  }
+  if (cause === "disk-full") return fullestDisk(panels, verdict);
+  for (const each of contributing) {
+    const found = firstOf(panels, PANELS[each] ?? (each.startsWith("memory-") || each === "swap-thrashing" ? MEMORY : []));
+    if (found) return { title: againstWords(found), note: "", panel: found };
+  }
+  const memory = firstOf(panels, memoryFirst(panels));
+  if (!memory) return null;
+  const isAlike = LOOK_ALIKES.includes(cause) || cause === "";
+  return { title: againstWords(memory), note: isAlike || cause ? (cause && cause !== "unknown" ? MEMORY_LEFT : "") : "", panel: memory };
+}
+
+/** The container's memory where that has a limit; else the program's against the machine. */
+function memoryFirst(panels: Panel[]): string[] {
+  return panels.some((panel) => panel.id === "cgroup-0" && panel.limits.length) ? ["rss", "cgroup-0", "host-memory"] : ["rss", "host-memory"];
+}
+
+/** Curves that a run that ended well may have come near the limit of. */
+export function memoryCurves(run: RunDetail, keys: string[]): Panel[] {
+  const hosts = byHost(keys);
+  const host = hosts.has(run.host) ? run.host : ([...hosts.keys()][0] ?? "");
+  const wanted = ["rss", "gpu-memory"];
+  return findPanels(host, hosts.get(host) ?? [], run.facts).filter((panel) => wanted.includes(panel.id) && panel.limits.length);
+}
+
+function firstOf(panels: Panel[], ids: string[]): Panel | undefined {
+  return ids.map((id) => panels.find((panel) => panel.id === id)).find((panel) => panel !== undefined);
+}
+
+function againstWords(panel: Panel): string {
+  const words: Record<string, string> = {
+    "cgroup-0": "Memory against the container's limit",
+    rss: "Memory of the program against its limit",
+    "host-memory": "Memory of the machine against all there is",
+    "gpu-memory": "GPU memory against what the GPU has",
+    files: "Open files against the limit",
+    processes: "Processes against the limit",
+  };
+  return words[panel.id] ?? (panel.id.startsWith("disk-") ? `${panel.title} against what it holds` : panel.title);
+}
+
+function fullestDisk(panels: Panel[], verdict: Verdict): Curve | null {
+  const text = verdict.evidence.map((fact) => fact.text).join(" ");
+  const disks = panels.filter((panel) => panel.id.startsWith("disk-") && panel.id !== "disk-shm");
+  const named = disks.find((panel) => text.includes(`/${panel.id.slice(5)}`)) ?? disks.find((panel) => panel.id === "disk-cwd") ?? disks[0];
+  return named ? { title: againstWords(named), note: "", panel: named } : null;
+}
+
+/** The metric that the evidence speaks of. */
+function namedMetric(verdict: Verdict, keys: string[]): string | null {
+  const text = [verdict.title, ...verdict.evidence.map((fact) => fact.text)].join("\n");
+  const own = keys.filter((key) => !key.startsWith("system/") && key.length > 1);
+  const found = own.map((key) => ({ key, at: positionOf(text, key) })).filter(({ at }) => at >= 0);
+  found.sort((one, other) => one.at - other.at || other.key.length - one.key.length);
+  return found[0]?.key ?? null;
+}
+
+/** Where a name stands as a word of its own. */
+function positionOf(text: string, name: string): number {
+  const isPart = (letter: string | undefined) => letter !== undefined && /[\w/.-]/.test(letter);
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const next = text[at + name.length];
+    if (!isPart(text[at - 1]) && (!isPart(next) || (next === "." && !isPart(text[at + name.length + 1])))) return at;
+  }
+  return -1;
+}
+
+function lossOf(keys: string[]): string | null {
+  return keys.find((key) => !key.startsWith("system/") && LOSS.test(key)) ?? null;
+}
+
+function metricCurve(metric: string, cause: string): Curve {
+  const panel: Panel = { id: "metric", title: metric, group: "Program", yKind: "number", lines: [{ name: metric, key: metric }], limits: [] };
+  return { title: `${metric} up to the end`, note: cause === "diverged" ? "" : "for the record: what was logged until then", panel };
+}

@@ -1,0 +1,111 @@
+/** Numbers and times as people read them. */
+const NARROW = "\u202f";
+
+/** A number in about seven characters: 0.0314, 3e-4, 12 431, 1.2M. */
+export function number(value: unknown): string {
+  if (typeof value !== "number") return value === null || value === undefined ? "" : String(value);
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return grouped(value);
+  if (size >= 1e7 || size < 1e-3) return shortExponent(value);
+  return value.toPrecision(size >= 1 ? 5 : 4).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
+function shortExponent(value: number): string {
+  return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
+}
+
+export function grouped(value: number): string {
+  return Math.abs(value) < 10000 ? String(value) : String(value).replace(/\B(?=(\d{3})+$)/g, NARROW);
+}
+
+/** Any value of a configuration, in one line. */
+export function value(found: unknown): string {
+  if (found === null || found === undefined) return "";
+  if (typeof found === "number") return number(found);
+  return typeof found === "object" ? JSON.stringify(found) : String(found);
+}
+
+const PREFIXES: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+/** For axes: 0, 500, 5k, 1.2M, 3e-4. */
+export function tick(value: number, step: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  for (const [unit, letter] of PREFIXES) {
+    if (size >= unit && (unit > 1e3 || size >= 1e4 || step >= 500)) {
+      return trimmed(value / unit, step / unit) + letter;
+    }
+  }
+  if (size < 1e-3 || size >= 1e15) return shortExponent(value);
+  return trimmed(value, step);
+}
+
+function trimmed(value: number, step: number): string {
+  const digits = Math.max(0, Math.min(12, Math.ceil(-Math.log10(Math.abs(step) || 1) - 1e-9)));
+  const text = value.toFixed(digits + 1);
+  return text.replace(/0$/, "").replace(/\.0*$/, "") || "0";
+}
+
+export function bytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let at = 0;
+  let size = count;
+  while (Math.abs(size) >= 1024 && at < units.length - 1) {
+    size /= 1024;
+    at++;
+  }
+  return `${at === 0 ? size : size.toFixed(size < 10 ? 1 : 0)} ${units[at]}`;
+}
+
+/** 12 s, 4 min 10 s, 6 h 41 min, 3 d 2 h. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "";
+  const whole = Math.max(0, seconds);
+  if (whole < 10) return `${whole.toFixed(1)} s`;
+  if (whole < 60) return `${Math.floor(whole)} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return two(minutes, "min", Math.floor(whole % 60), "s");
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return two(hours, "h", minutes % 60, "min");
+  return two(Math.floor(hours / 24), "d", hours % 24, "h");
+}
+
+function two(first: number, unit: string, second: number, part: string): string {
+  return second ? `${first} ${unit} ${second} ${part}` : `${first} ${unit}`;
+}
+
+/** "just now", "3 min ago", "2 d ago". Times are seconds since 1970, `nowMs` as from the clock. */
+export function ago(at: number | null | undefined, nowMs: number): string {
+  if (!at) return "";
+  const seconds = Math.max(0, nowMs / 1000 - at);
+  if (seconds < 10) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds / 10) * 10} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86400)} d ago`;
+}
+
+const pad = (count: number, digits = 2) => String(count).padStart(digits, "0");
+
+/** 14:32:07 of a time in seconds since 1970, in the reader's time zone. */
+export function time(at: number): string {
+  const date = new Date(at * 1000);
+  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+}
+
+/** 2026-11-15 14:32:07. */
+export function dateTime(at: number | null | undefined): string {
+  if (!at) return "";
+  return `${date(at)} ${time(at)}`;
+}
+
+export function date(at: number): string {
+  const found = new Date(at * 1000);
+  return `${found.getFullYear()}-${pad(found.getMonth() + 1)}-${pad(found.getDate())}`;
+}
+
+export function count(many: number, one: string, several = `${one}s`): string {
+  return `${grouped(many)} ${many === 1 ? one : several}`;
+}

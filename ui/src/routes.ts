@@ -1,0 +1,53 @@
+/** Which page is at which address. A new page is one line here and one file in pages/. */
+import type { Component } from "svelte";
+
+export type Params = Record<string, string>;
+export type Page = Component<{ params: Params }>;
+
+interface Route {
+  path: string;
+  /** The last part of the trail at the top; parameters in braces. */
+  title: string;
+  load: () => Promise<{ default: unknown }>;
+}
+
+export const ROUTES: Route[] = [
+  { path: "/", title: "", load: () => import("./pages/Home.svelte") },
+  { path: "/p/:project", title: "workspace", load: () => import("./pages/Workspace.svelte") },
+  { path: "/p/:project/r/:run", title: "runs / {run}", load: () => import("./pages/Run.svelte") },
+  { path: "/p/:project/r/:run/:tab", title: "runs / {run}", load: () => import("./pages/Run.svelte") },
+  { path: "/p/:project/compare", title: "compare", load: () => import("./pages/Compare.svelte") },
+  { path: "/p/:project/crashes", title: "crashes", load: () => import("./pages/Crashes.svelte") },
+  { path: "/crashes", title: "crashes", load: () => import("./pages/Crashes.svelte") },
+  { path: "/settings", title: "settings", load: () => import("./pages/Settings.svelte") },
+];
+
+export interface Found {
+  route: Route;
+  params: Params;
+}
+
+export function findRoute(path: string): Found | null {
+  const words = path.replace(/\/$/, "").split("/");
+  for (const route of ROUTES) {
+    const params = match(route.path.replace(/\/$/, "").split("/"), words);
+    if (params) return { route, params };
+  }
+  return null;
+}
+
+function match(pattern: string[], words: string[]): Params | null {
+  if (pattern.length !== words.length) return null;
+  const params: Params = {};
+  for (const [at, part] of pattern.entries()) {
+    const word = words[at]!;
+    if (part.startsWith(":")) {
+      try {
+        params[part.slice(1)] = decodeURIComponent(word);
+      } catch {
+        return null;
+      }
+    } else if (part !== word) return null;
+  }
+  return params;
+}

@@ -1,0 +1,35 @@
+/** The states of a run: colour, glyph and word, so that none of the three is needed alone. */
+export interface StateLook {
+  word: string;
+  glyph: string;
+  tone: "alive" | "good" | "death" | "warn" | "quiet";
+  says: string;
+}
+
+const LOOKS: Record<string, StateLook> = {
+  running: { word: "Running", glyph: "●", tone: "alive", says: "alive" },
+  finished: { word: "Finished", glyph: "✓", tone: "good", says: "ended by itself, without an error" },
+  failed: { word: "Failed", glyph: "!", tone: "death", says: "ended by itself, with an error" },
+  crashed: { word: "Crashed", glyph: "✕", tone: "death", says: "was ended: by a signal, the kernel, a lost host" },
+  preempted: { word: "Preempted", glyph: "⏏", tone: "warn", says: "a scheduler gave its place to another job" },
+  stale: { word: "Stale", glyph: "◌", tone: "warn", says: "its heartbeats are late" },
+};
+
+export const DEAD_STATES = ["failed", "crashed", "preempted", "finished"];
+
+export function lookOf(run: { state: string; is_stale?: boolean }): StateLook {
+  const state = run.state === "running" && run.is_stale ? "stale" : run.state;
+  return LOOKS[state] ?? { word: state, glyph: "?", tone: "quiet", says: "" };
+}
+
+/** Whether it ended other than well: its lines end in a ✕. */
+export function hasDied(run: { state: string }): boolean {
+  return run.state === "crashed" || run.state === "failed" || run.state === "preempted";
+}
+
+/** `cgroup-out-of-memory` as words. */
+export function causeWords(cause: string | null | undefined): string {
+  if (!cause) return "";
+  const words = cause.replaceAll("-", " ").replace(/\b(gpu|cpu)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

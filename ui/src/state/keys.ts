@@ -1,0 +1,56 @@
+/** Keys of the page. A part of it adds its own with `onKeys` in an $effect; the newest addition is asked first. */
+export interface KeyHelp {
+  keys: string;
+  does: string;
+}
+
+type Handler = (event: KeyboardEvent) => void;
+interface Layer {
+  handlers: Record<string, Handler>;
+}
+
+const layers: Layer[] = [];
+
+export const HELP: KeyHelp[] = [
+  { keys: "/", does: "search metrics, or filter runs" },
+  { keys: "f", does: "filter runs" },
+  { keys: "j  k", does: "next and previous run" },
+  { keys: "Enter", does: "open the run" },
+  { keys: "x", does: "select the run" },
+  { keys: "Space", does: "show or hide its lines" },
+  { keys: "c", does: "compare the selected runs" },
+  { keys: "m", does: "menu of the run" },
+  { keys: "[  ]", does: "the part of a run's page before, and the next" },
+  { keys: "n  N", does: "next hit in a log, and the one before" },
+  { keys: "Esc", does: "close; take the zoom back" },
+  { keys: "?", does: "these keys" },
+];
+
+/** Listen to keys until the returned function is called. */
+export function onKeys(handlers: Record<string, Handler>): () => void {
+  const layer = { handlers };
+  layers.push(layer);
+  return () => {
+    layers.splice(layers.indexOf(layer), 1);
+  };
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+export function handleKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  // Space and Enter on a button are the button's own.
+  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary");
+  if (isOnButton && (event.key === " " || event.key === "Enter")) return;
+  for (const layer of layers.toReversed()) {
+    const handler = layer.handlers[event.key];
+    if (handler) {
+      event.preventDefault();
+      handler(event);
+      return;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** Who we are to the server, what it is, and whether it answers. */
+import { api, Problem, setCsrf, watchAnswers, type Info } from "../api/client";
+import { live } from "../api/live.svelte";
+import { forgetAll, refreshAll } from "../api/resource.svelte";
+
+class Session {
+  info = $state.raw<Info | null>(null);
+  needsLogin = $state(false);
+  /** When the server stopped answering, in ms since 1970. */
+  lostAt = $state<number | null>(null);
+  /** When it answered last. */
+  heardAt = $state(Date.now());
+  canWrite = $derived(this.info?.scopes.some((scope) => scope === "write" || scope === "admin") ?? false);
+  isAdmin = $derived(this.info?.scopes.includes("admin") ?? false);
+
+  async begin(): Promise<void> {
+    watchAnswers((status) => this.#note(status));
+    live.on("reset", () => refreshAll());
+    await this.ask();
+  }
+
+  async ask(): Promise<void> {
+    try {
+      const info = await api.info();
+      this.needsLogin = info.needs_login;
+      setCsrf(info.csrf);
+      this.info = info;
+      if (!info.needs_login) live.start(info.seq);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+
+  async login(key: string): Promise<void> {
+    await api.login(key);
+    forgetAll();
+    await this.ask();
+    live.retry();
+  }
+
+  async logout(): Promise<void> {
+    await api.logout();
+    location.reload();
+  }
+
+  #note(status: number): void {
+    if (status === 0) {
+      this.lostAt ??= Date.now();
+      return;
+    }
+    this.heardAt = Date.now();
+    this.lostAt = null;
+    if (status === 401) this.needsLogin = true;
+  }
+}
+
+export const session = new Session();

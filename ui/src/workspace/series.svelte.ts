@@ -1,0 +1,289 @@
+/**
+ * The lines of the charts that are in sight. Charts say what they want; questions go out together, the answers come as
+ * columns, and while runs go on only what is new of them is asked for.
+ */
+import { api, Problem, type AskedSeries } from "../api/client";
+import type { ColumnTable } from "../api/columns";
+import { live } from "../api/live.svelte";
+
+export interface Wish {
+  runs: string[];
+  group: string;
+  buckets: number;
+  from?: number;
+  to?: number;
+}
+
+/** One line: its buckets as far as charts need them. */
+export interface Buckets {
+  id: string;
+  group?: unknown;
+  runs: string[];
+  x: Float64Array;
+  y: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
+  marks: Uint8Array;
+  points: number;
+  room?: Room;
+}
+
+interface Entry {
+  key: string;
+  x: string;
+  lines: Map<string, Buckets>;
+  wish: string;
+  users: Set<() => void>;
+}
+
+/** The smallest way from one place on an axis to the next; along a metric there is none. */
+const NEXT: Record<string, number> = { step: 1, time: 1e-6, relative: 1e-6 };
+const TICK_MS = 1000;
+const LINES_AT_ONCE = 400;
+const AT_ONCE = 3;
+const MOST_KEPT = 80;
+
+export class SeriesFeed {
+  error = $state.raw<Problem | null>(null);
+  #wish: Wish = { runs: [], group: "", buckets: 300 };
+  #wishText = "";
+  #entries = new Map<string, Entry>();
+  #dirty = new Set<string>();
+  #asked = 0;
+  #timer = 0;
+  #isBusy = false;
+
+  configure(wish: Wish): void {
+    const text = JSON.stringify(wish);
+    if (text === this.#wishText) return;
+    this.#wish = wish;
+    this.#wishText = text;
+    this.#askSoon();
+  }
+
+  /** Want a metric over an axis until the returned function is called; `tell` is called when its lines changed. */
+  want(key: string, x: string, tell: () => void): () => void {
+    const name = `${x}\n${key}`;
+    let entry = this.#entries.get(name);
+    if (!entry) {
+      entry = { key, x, lines: new Map(), wish: "", users: new Set() };
+      this.#entries.set(name, entry);
+      this.#forgetSome();
+    }
+    entry.users.add(tell);
+    const known = entry;
+    if (known.lines.size) tell();
+    this.#askSoon();
+    return () => known.users.delete(tell);
+  }
+
+  linesOf(key: string, x: string): Map<string, Buckets> {
+    return this.#entries.get(`${x}\n${key}`)?.lines ?? new Map();
+  }
+
+  follow(): () => void {
+    const ends = [
+      live.on("rows", ({ run }) => this.#note(run)),
+      live.on("run", ({ id }) => this.#note(id)),
+      live.on("reset", () => this.#startOver()),
+    ];
+    return () => {
+      for (const end of ends) end();
+      clearTimeout(this.#timer);
+      clearTimeout(this.#asked);
+      this.#timer = this.#asked = 0;
+    };
+  }
+
+  #note(run: string): void {
+    if (!this.#wish.runs.includes(run)) return;
+    this.#dirty.add(run);
+    this.#timer ||= window.setTimeout(() => void this.#tick(), TICK_MS);
+  }
+
+  #startOver(): void {
+    for (const entry of this.#entries.values()) entry.wish = "";
+    this.#askSoon();
+  }
+
+  #forgetSome(): void {
+    for (const [name, entry] of this.#entries) {
+      if (this.#entries.size <= MOST_KEPT) return;
+      if (!entry.users.size) this.#entries.delete(name);
+    }
+  }
+
+  #askSoon(): void {
+    this.#asked ||= window.setTimeout(() => {
+      this.#asked = 0;
+      void this.#askForAll();
+    }, 15);
+  }
+
+  async #askForAll(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      for (;;) {
+        const stale = [...this.#entries.values()].filter((each) => each.users.size && each.wish !== this.#wishText);
+        if (!stale.length) return;
+        // The first answer shall be small: it is the first chart that people see.
+        const batches = split(stale, Math.max(1, this.#wish.runs.length), LINES_AT_ONCE).slice(0, AT_ONCE);
+        const text = this.#wishText;
+        await Promise.all(batches.map((batch) => this.#askFor(batch, text)));
+      }
+    } catch (error) {
+      if (error instanceof Problem) this.error = error;
+      else throw error;
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #askFor(batch: Entry[], text: string): Promise<void> {
+    const wish = this.#wish;
+    const tables = wish.runs.length ? await api.series(this.#question(batch, wish.runs)) : [];
+    if (text !== this.#wishText) return;
+    this.error = null;
+    for (const entry of batch) {
+      entry.lines = new Map();
+      entry.wish = text;
+    }
+    this.#put(batch, tables, null);
+    for (const entry of batch) for (const tell of entry.users) tell();
+  }
+
+  #question(batch: Entry[], runs: string[], from?: number): AskedSeries {
+    const { group, buckets, to } = this.#wish;
+    const asked: AskedSeries = { runs, keys: batch.map((each) => each.key), x: batch[0]!.x, buckets };
+    const first = from ?? this.#wish.from;
+    if (first !== undefined) asked.from = first;
+    if (to !== undefined) asked.to = to;
+    if (group) asked.group = group;
+    return asked;
+  }
+
+  /** What is new, of the runs that have something new. */
+  async #tick(): Promise<void> {
+    this.#timer = 0;
+    if (this.#isBusy) {
+      this.#timer = window.setTimeout(() => void this.#tick(), 200);
+      return;
+    }
+    const runs = [...this.#dirty];
+    this.#dirty.clear();
+    const text = this.#wishText;
+    const entries = [...this.#entries.values()].filter((each) => each.users.size && each.wish === text);
+    for (const entry of this.#entries.values()) if (!entry.users.size) entry.wish = "";
+    const asked = this.#wish.group ? this.#wish.runs : runs;
+    try {
+      const batches = split(entries, Math.max(1, asked.length), 4 * LINES_AT_ONCE);
+      await Promise.all(batches.map((batch) => this.#tickFor(batch, asked, text)));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      for (const run of runs) this.#dirty.add(run);
+    }
+  }
+
+  async #tickFor(batch: Entry[], runs: string[], text: string): Promise<void> {
+    const isWhole = this.#wish.group !== "" || this.#wish.from !== undefined || !(batch[0]!.x in NEXT);
+    const from = isWhole ? null : lastPlace(batch, runs, this.#wish.buckets);
+    const tables = await api.series(this.#question(batch, runs, from ?? undefined));
+    if (text !== this.#wishText) return;
+    this.#put(batch, tables, from);
+    for (const entry of batch) for (const tell of entry.users) tell();
+  }
+
+  #put(batch: Entry[], tables: ColumnTable[], from: number | null): void {
+    const byKey = new Map(batch.map((each) => [each.key, each]));
+    for (const table of tables) {
+      const entry = byKey.get(table.about.key);
+      if (!entry) continue;
+      const found = bucketsOf(table);
+      const before = entry.lines.get(found.id);
+      const joined = from !== null && before ? join(before, found, from) : found;
+      if (joined.x.length) entry.lines.set(found.id, joined);
+    }
+  }
+}
+
+function split(entries: Entry[], runs: number, most: number): Entry[][] {
+  const batches: Entry[][] = [];
+  for (const entry of entries) {
+    const last = batches.at(-1);
+    if (last && last[0]!.x === entry.x && (last.length + 1) * runs <= most) last.push(entry);
+    else batches.push([entry]);
+  }
+  return batches;
+}
+
+function bucketsOf({ about, columns }: ColumnTable): Buckets {
+  return {
+    id: about.runs ? `group ${JSON.stringify(about.group)}` : about.run!,
+    group: about.group,
+    runs: about.runs ?? [about.run!],
+    x: columns.last as Float64Array,
+    y: columns.mean as Float64Array,
+    low: columns.min as Float64Array,
+    high: columns.max as Float64Array,
+    marks: columns.marks as Uint8Array,
+    points: about.points,
+  };
+}
+
+/**
+ * From where to ask for the new part of some lines: behind the last bucket but one, as the last may have grown. Null
+ * where all of a line must be asked for again.
+ */
+function lastPlace(batch: Entry[], runs: string[], buckets: number): number | null {
+  let place = Infinity;
+  for (const { lines } of batch) {
+    for (const run of runs) {
+      const line = lines.get(run);
+      if (!line) continue;
+      if (line.x.length > buckets * 1.5) return null;
+      if (line.x.length < 2) return null;
+      place = Math.min(place, line.x[line.x.length - 2]!);
+    }
+  }
+  return Number.isFinite(place) ? place + NEXT[batch[0]!.x]! : null;
+}
+
+/** Room for the columns of a line that grows: a hundred lines a second shall not be a thousand new arrays. */
+type Room = Pick<Buckets, "x" | "y" | "low" | "high" | "marks">;
+const GROWTH = 1.5;
+
+function makeRoom(before: Buckets, count: number): Room {
+  const floats = (column: Float64Array) => {
+    const room = new Float64Array(count);
+    room.set(column);
+    return room;
+  };
+  const marks = new Uint8Array(count);
+  marks.set(before.marks);
+  return { x: floats(before.x), y: floats(before.y), low: floats(before.low), high: floats(before.high), marks };
+}
+
+/** The line with its new end. What it had before is overwritten where the new part begins. */
+function join(before: Buckets, found: Buckets, from: number): Buckets {
+  let kept = before.x.length;
+  while (kept > 0 && before.x[kept - 1]! >= from) kept--;
+  const count = kept + found.x.length;
+  let room = before.room;
+  if (!room || room.x.length < count) room = makeRoom(before, Math.ceil(Math.max(count, before.x.length) * GROWTH));
+  room.x.set(found.x, kept);
+  room.y.set(found.y, kept);
+  room.low.set(found.low, kept);
+  room.high.set(found.high, kept);
+  room.marks.set(found.marks, kept);
+  return {
+    ...found,
+    x: room.x.subarray(0, count),
+    y: room.y.subarray(0, count),
+    low: room.low.subarray(0, count),
+    high: room.high.subarray(0, count),
+    marks: room.marks.subarray(0, count),
+    points: Math.max(before.points, found.points),
+    room,
+  };
+}

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig, type Plugin } from "vite";
+
+const COMPRESSED = /\.(js|css|svg)$/;
+
+/** Writes .br and .gz beside each file, which the server sends to those who take them. */
+function compress(): Plugin {
+  let folder = "";
+  return {
+    name: "compress",
+    configResolved(config) {
+      folder = resolve(config.root, config.build.outDir);
+    },
+    writeBundle() {
+      for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+        if (!entry.isFile() || !COMPRESSED.test(entry.name)) continue;
+        const path = join(entry.parentPath, entry.name);
+        const data = readFileSync(path);
+        writeFileSync(`${path}.gz`, gzipSync(data, { level: 9 }));
+        const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+        writeFileSync(`${path}.br`, brotliCompressSync(data, options));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  plugins: [svelte({ compilerOptions: { runes: true } }), compress()],
+  build: {
+    target: "es2022",
+    outDir: "../src/holter/server/page",
+    emptyOutDir: true,
+    // An inlined script or picture is one that the content security policy refuses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+});
