@@ -12,7 +12,7 @@ import pytest
 from holter.model.records import Console, Exited, Launched
 from tests.e2e.commands import COMMANDS, bash, python
 from tests.e2e.launches import QUIET, RUN, UNDER_HOLTER, in_pipes, on_terminal, run_piped, shell_code
-from tests.e2e.programs import data_directory, only_run, sidecars, wait_until
+from tests.e2e.programs import data_directory, only_run, wait_until
 from tests.e2e.terminals import Terminal
 
 
@@ -103,53 +103,6 @@ def test_a_new_size_of_the_terminal_reaches_all_that_ask(prefix: list[str]) -> N
         terminal.resize(40, 66)
         assert terminal.wait() == 0
     assert terminal.shown.count(b"columns=66, lines=40") == 3
-
-
-@pytest.mark.parametrize("prefix", ["", "holter run -- "], ids=["without", "with"])
-def test_ctrl_z_stops_the_job_and_fg_continues_it(prefix: str, tmp_path: Path) -> None:
-    script = tmp_path / "ticks"
-    script.write_text("#!/bin/bash\necho ready\nfor i in {1..400}; do sleep 0.01; done\necho over\nexit 3\n")
-    script.chmod(0o755)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with Terminal(["bash", "--norc", "--noediting", "-i"], PATH=path, PS1="$ ", HISTFILE="") as terminal:
-        terminal.await_text(b"$ ")
-        terminal.type(f"{prefix}{script}\n".encode())
-        terminal.await_text(b"ready")
-        terminal.type(b"\x1a")
-        terminal.await_text(b"Stopped")
-        time.sleep(0.3)
-        processes = subprocess.run(["pgrep", "-f", str(script)], capture_output=True, text=True, check=True).stdout
-        states = {Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in processes.split()}
-        terminal.type(b"jobs; echo in shell\n")
-        terminal.await_text(b"\nin shell")
-        terminal.type(b"fg\n")
-        terminal.await_text(b"over")
-        terminal.type(b"echo code $?\n")
-        terminal.await_text(b"code 3")
-        terminal.type(b"exit\n")
-        terminal.wait()
-    assert "T" in states
-    assert states <= {"T", "S"} if prefix else states == {"T"}  # the sidecar's command line names the script too
-
-
-def test_a_command_that_is_stopped_and_continued_by_itself_takes_its_launcher_along() -> None:
-    ticks = bash("echo $$; for i in {1..60}; do sleep 0.02; done; echo over; exit 3")
-    with subprocess.Popen(
-        [*UNDER_HOLTER, *ticks], stdout=subprocess.PIPE, text=True, env={**os.environ, **QUIET}
-    ) as launcher:
-        assert launcher.stdout is not None
-        pid = int(launcher.stdout.readline())
-        directory = str(data_directory())
-        wait_until(lambda: sidecars(directory))
-        os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: state_of(launcher.pid) == "T")
-        os.kill(pid, signal.SIGCONT)  # nobody tells the launcher but its sidecar
-        assert launcher.stdout.read() == "over\n"
-    assert launcher.returncode == 3
-
-
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_hangup_of_the_terminal_reaches_the_command() -> None:

@@ -2,7 +2,7 @@
 
 import heapq
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from holter.console.files import BOTH, Mark, Piece, list_transcripts, read_marks
@@ -56,6 +56,25 @@ class ConsoleReader:
         return found
 
 
+def read_from_last(directory: str, words: Sequence[bytes], *, within: int, count: int) -> list[Printed]:
+    """`count` bytes from the last line that begins with one of the words; empty where none does. Raises OSError.
+
+    Cheap: the last `within` bytes of each transcript are only searched. What else was printed meanwhile is among them.
+    """
+    found: list[Printed] = []
+    for pieces in list_transcripts(directory).values():
+        start = max(0, _end(pieces) - within)
+        for piece in reversed(pieces):
+            at = _find_last(piece, words, start)
+            if at >= 0:
+                part = list(_read(piece, at, count))
+                found = max(found, part, key=lambda each: each[-1].at_ns if each else 0)
+                break
+            if piece.base <= start:
+                break
+    return found
+
+
 def size_of_console(directory: str) -> tuple[int, int]:
     """How many bytes were printed and how many of these are kept. Raises OSError."""
     transcripts = list_transcripts(directory).values()
@@ -63,12 +82,24 @@ def size_of_console(directory: str) -> tuple[int, int]:
     return sum(_end(pieces) + _missed(pieces) for pieces in transcripts), sum(sizes)
 
 
-def _read(piece: Piece, start: int) -> Iterator[Printed]:
-    """What a piece holds from a byte of the transcript on, cut where time or stream change."""
+def _find_last(piece: Piece, words: Sequence[bytes], start: int) -> int:
+    """The byte of the transcript, not before `start`, with which such a line of the piece begins; -1 for none."""
     try:
         with open(piece.path, "rb") as file:
             file.seek(max(0, start - piece.base))
-            first, data = file.tell(), masked(file.read())
+            first, data = file.tell(), b"\n" + file.read()
+    except FileNotFoundError:  # it made room for a newer one
+        return -1
+    place = max(data.rfind(b"\n" + word) for word in words)
+    return piece.base + first + place if place >= 0 else -1
+
+
+def _read(piece: Piece, start: int, count: int = -1) -> Iterator[Printed]:
+    """What a piece holds from a byte of the transcript on, cut where time or stream change; at most `count` bytes."""
+    try:
+        with open(piece.path, "rb") as file:
+            file.seek(max(0, start - piece.base))
+            first, data = file.tell(), masked(file.read(count))
     except FileNotFoundError:  # it made room for a newer one
         return
     stop = first + len(data)

@@ -16,6 +16,8 @@ _TAB = 8
 _FAR = 10_000
 # What may go to a real terminal unchanged: it ends with the line, or with the program that reads.
 _HARMLESS = re.compile(r"\x1b\[[0-9;]*[mKABCDG]")
+# What is left of the sequences in a line that was shown; the last one may be cut off.
+_COLOUR = re.compile(r"\x1b\[?[0-?]*m?")
 
 Cell = tuple[str, str]
 
@@ -105,6 +107,11 @@ class Screen:
 def harmless(text: str) -> str:
     """Text for a real terminal, without what would change more than the lines that it stands on."""
     return "".join(token for token in _TOKEN.findall(text) if token[0] >= " " or _may_pass(token))
+
+
+def without_colours(text: str) -> str:
+    """A line of `Screen.lines(has_colour=True)` as it would be without."""
+    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def _may_pass(token: str) -> bool:

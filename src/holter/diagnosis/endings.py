@@ -32,7 +32,7 @@ _FATAL = re.compile(f"Fatal Python error: ({'|'.join(_FATAL_SIGNALS)})")
 
 
 UNSEEN_END = "nobody could read its exit status, and no witness for signals was in it"
-SEE_END = "start it with `holter run --`, or let holter's signal witness be built (it needs a C compiler once)"
+_BUILD_WITNESS = "let holter's signal witness be built (it needs a C compiler once)"
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +70,13 @@ def ending_of(evidence: Evidence) -> Ending | None:
     if end.finished is not None or end.raised is not None or has_changed_boot(evidence):
         return None
     return _by_arrival(end) or _by_fault_log(end) or _by_last_words(evidence) or _by_elimination(evidence)
+
+
+def how_to_see_the_end(evidence: Evidence) -> str:
+    """What would have told how the subject ended; a command has its parent already, and a child has another one."""
+    if evidence.subject.role in ("command", "child"):
+        return _BUILD_WITNESS
+    return f"start it with `holter run --`, or {_BUILD_WITNESS}"
 
 
 def is_silent(evidence: Evidence) -> bool:

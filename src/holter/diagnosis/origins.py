@@ -19,7 +19,7 @@ _QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError"
 _MENTION = re.compile(
     r"exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b"
     r"|(?:worker|child|process|subprocess|rank|job)\S* .*"
-    r"(?:died|dead|failed|crashed|killed|terminated|gone|lost|exited)",
+    r"(?:died|dead|failed|crashed|killed|terminated|aborted|gone|lost|exited|missing|vanished|disappeared)",
     re.IGNORECASE,
 )
 
@@ -35,8 +35,18 @@ def find_origin(evidence: Evidence) -> Evidence:
         if child is None or child.pid in seen:
             break
         seen.add(child.pid)
-        evidence = msgspec.structs.replace(evidence, subject=child)
+        evidence = about(evidence, child)
     return evidence
+
+
+def about(evidence: Evidence, child: End) -> Evidence:
+    """The same evidence about one of the children, with what was looked at when that one died."""
+    return msgspec.structs.replace(
+        evidence,
+        subject=child,
+        memory=evidence.memory_of.get(child.pid, evidence.memory),
+        surroundings=evidence.surroundings_of.get(child.pid, evidence.surroundings),
+    )
 
 
 def _came_first(first: End, subject: End) -> bool:
@@ -60,10 +70,12 @@ def _behind_a_queue(evidence: Evidence) -> End | None:
 
 def _mentioned(evidence: Evidence) -> End | None:
     """A program that looks at the exit codes of its children, and raises or leaves because of one."""
-    raised = evidence.subject.raised
-    if raised is None or not _MENTION.search(whole_text(raised)):
+    raised, finished = evidence.subject.raised, evidence.subject.finished
+    text = whole_text(raised) if raised else finished.exit_text if finished else ""
+    if not text or not _MENTION.search(text):
         return None
-    return _first_dead(evidence, raised.at_ns, MENTIONED_WITHIN_S)
+    at_ns = raised.at_ns if raised else finished.at_ns if finished else 0
+    return _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
 
 
 def _first_dead(evidence: Evidence, at_ns: int, within_s: float, /) -> End | None:

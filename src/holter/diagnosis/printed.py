@@ -6,19 +6,18 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.diagnosis.texts import lines_near_end
+from holter.diagnosis.tracebacks import causes_behind, looks_uncaught, read_tracebacks
 from holter.model.evidence import End, Evidence, Said
-from holter.model.records import OwnFrame, Raised
+from holter.model.records import Raised
 
 WITHOUT_CLIENT = ("command", "watched", "child")
-_HEAD = "Traceback (most recent call last):"
 _RANK = re.compile(r"^\[(?:rank|default)(?P<rank>\d+)\]: ?(?P<text>.*)$")
-_PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
-_EXCEPTION = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?::(?: (?P<message>.*))?)?$")
 _CONTINUES = re.compile(r"^(?:\s|$|Original Traceback|\[\d+\]:|[=-]{8,}|[\w.]+(?:Error|Exception|Warning)\b)")
 """What may follow an exception without the program having gone on: more of its message, or another one's."""
-_NOT_OWN = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|<string>|/bin/")
 _FAILED_RANK = re.compile(r"rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: -?\d+ \(pid: (?P<pid>\d+)\)")
 _NEAR_S = 60.0
+_SHELL_CODES = 126
+"""From here on a code is about how a shell could or could not run something."""
 _MOST_AFTER = 12
 """More lines after a traceback, and the program went on."""
 
@@ -26,15 +25,16 @@ _MOST_AFTER = 12
 def with_printed_exception(evidence: Evidence) -> Evidence:
     """The same evidence; where the subject's last words were a traceback, with it as `raised` (`where` is `printed`).
 
-    Only for a process in which holter's client did not run, and which left with exit code 1 as Python does: elsewhere a
-    traceback that nobody recorded is one that somebody caught. What torchrun reports of its ranks makes `ranks`.
+    Only for a process in which holter's client did not run, and which left with an exit code that a traceback may have
+    led to: elsewhere one that nobody recorded is one that somebody caught. What torchrun reports of its ranks makes
+    `ranks`.
     """
     subject = evidence.subject
-    if subject.role not in WITHOUT_CLIENT or subject.raised is not None or subject.code != 1:
+    if subject.role not in WITHOUT_CLIENT or subject.raised is not None or not 0 < (subject.code or 0) < _SHELL_CODES:
         return evidence
     lines = list(lines_near_end(evidence, _NEAR_S))[::-1]
     raised = read_last_traceback([line for line in lines if not _RANK.match(line.text)])
-    if raised is None:
+    if raised is None or not _may_have_led_to(subject.code, raised):
         return evidence
     return msgspec.structs.replace(
         evidence,
@@ -44,27 +44,30 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
 
 
 def read_last_traceback(lines: Sequence[Said]) -> Raised | None:
-    """The last traceback of these lines, if it is about the last thing that they say."""
+    """The last traceback of these lines that may end a program, if it is about the last thing that they say."""
     errors = [line for line in lines if line.is_error] or list(lines)
-    heads = [number for number, line in enumerate(errors) if line.text.rstrip() == _HEAD]
-    if not heads:
+    found = read_tracebacks(errors)
+    while found and found[-1].ends_nothing:
+        found.pop()
+    if not found:
         return None
-    block = errors[heads[-1] :]
-    last = next((number for number, line in enumerate(block) if number and not line.text.startswith(" ")), None)
-    found = _EXCEPTION.match(block[last].text.strip()) if last is not None else None
-    if last is None or found is None:
-        return None
-    after = block[last + 1 :]
-    if sum(not _CONTINUES.match(line.text) for line in after) > _MOST_AFTER:
+    last = found[-1]
+    if sum(not _CONTINUES.match(text) for text in last.after) > _MOST_AFTER:
         return None
     return Raised(
-        at_ns=block[last].at_ns,
-        type=found["type"],
-        message="\n".join([found["message"] or "", *(line.text for line in after)]).strip(),
-        traceback="\n".join(line.text for line in block[: last + 1]),
+        at_ns=last.at_ns,
+        type=last.type,
+        message="\n".join([last.message, *(() if last.members else last.after)]).strip(),
+        traceback=last.text,
         where="printed",
-        frames=tuple(frame for line in block[:last] if (frame := _own_frame(line.text))),
+        causes=causes_behind(found),
+        frames=last.frames,
     )
+
+
+def _may_have_led_to(code: int | None, raised: Raised) -> bool:
+    """Python leaves with 1. A script around it may choose another code, but so does who caught it and printed it."""
+    return code == 1 or (looks_uncaught(raised) and "\n" not in raised.message)
 
 
 def is_printed(end: End) -> bool:
@@ -83,10 +86,3 @@ def _as_rank(child: End, number: int, lines: Sequence[Said]) -> End:
     own = [msgspec.structs.replace(line, text=match["text"]) for line, match in found]
     raised = child.raised or read_last_traceback(own)
     return msgspec.structs.replace(child, role="rank", rank=number, raised=raised)
-
-
-def _own_frame(line: str) -> OwnFrame | None:
-    place = _PLACE.match(line)
-    if place is None or _NOT_OWN.search(place["file"]):
-        return None
-    return OwnFrame(file=place["file"], line=int(place["line"]), function=place["function"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.diagnosis import words
-from holter.diagnosis.texts import type_names, whole_text
+from holter.diagnosis.texts import foreign_text, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Fact
 
@@ -41,6 +41,12 @@ COLLECTIVE_TIMEOUT = re.compile(
 """What a rank says that waited for another in vain; who says so is the victim."""
 _PIPE_ERRORS = {"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"}
 _ENQUEUED = re.compile(r"Rank (\d+)\].*last enqueued (?:NCCL )?work: (\d+)")
+_TOLD = re.compile(
+    r"died with <Signals\.\w+: (?P<number>\d+)>|is killed by signal: (?P<words>[A-Z][\w ]+)"
+    r"|terminated with signal (?P<name>SIG\w+)"
+)
+_BY_WORDS = {signal.strsignal(each): each for each in signal.valid_signals()}
+_COMMAND = re.compile(r"Command '(.+)' died with")
 _PIDS = re.compile(r"pid(?:\(s\))?[ =:]*(\d+(?:, \d+)*)")
 
 
@@ -248,7 +254,31 @@ def _named_child(evidence: Evidence, before: Sequence[End]) -> End | None:
     # A pool ends its other workers with SIGTERM once one of them is gone.
     recent = [child for child in before if _seconds_before(child, subject) <= CHILD_WITHIN_S]
     own = [child for child in recent if child.signal != signal.SIGTERM]
+    told = _told_child(subject, named)
+    if told is not None:
+        own = [child for child in recent if child.signal == told.signal] or [told]
     return min(named or own or recent, key=lambda child: child.at_ns, default=None)
+
+
+def _told_child(subject: End, named: Sequence[End]) -> End | None:
+    """A child as a library says that it ended, which had waited for it; None where no library says so.
+
+    Nobody else may have seen it: it came and went too fast.
+    """
+    raised = subject.raised
+    found = _TOLD.search(foreign_text(raised)) if raised is not None and raised.where != "printed" else None
+    if raised is None or found is None or named:
+        return None
+    number = found["number"] or _BY_WORDS.get((found["words"] or "").strip()) or _number_of(found["name"] or "")
+    command = _COMMAND.search(raised.message)
+    name = command[1] if command else ""
+    return (
+        End(pid=0, role="child", name=name, at_ns=raised.at_ns, status=int(number), source="wait") if number else None
+    )
+
+
+def _number_of(name: str) -> int | None:
+    return signal.Signals[name].value if name in signal.Signals.__members__ else None
 
 
 def _child_of_code(subject: End, before: Sequence[End]) -> End | None:

@@ -1,6 +1,7 @@
 """What all rules together come to: one cause, or the honest `unknown`. The only place where rules meet.
 
-`diagnose(evidence)` finds whose death came first (`origins`), asks every rule about it, and then:
+`diagnose(evidence)` finds whose death came first (`origins`, and by time alone `suspicion`), asks every rule about it,
+and then:
 
 1. A run that finished, or lives and is well, has no cause, whatever was printed, caught or survived on its way.
 2. A consequence never wins over a cause, and what is general (`uncaught-exception`, `killed`) gives way to what
@@ -25,6 +26,7 @@ from holter.diagnosis.loading import Rule, load_rules
 from holter.diagnosis.origins import find_origin
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.processes import tell_order
+from holter.diagnosis.suspicion import Suspect, find_suspect
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
@@ -39,6 +41,10 @@ LINK = 0.98
 """How sure it is that the death of another process led to that of the program, where `origins` says so."""
 MOST_OF_A_WORKER = 0.7
 """That a worker died is no answer where it can almost be told why."""
+MOST_WITH_SUSPECT = 0.85
+"""Of the program's own words, where a child that had died just before may be behind them."""
+VAGUE = frozenset({"uncaught-exception", "nonzero-exit", WORKER_DIED, UNKNOWN})
+"""What may be said of a program that ended because of a child, when nothing connects both but the time."""
 MOST_FACTS = 7
 MOST_CANDIDATES = 4
 
@@ -97,8 +103,11 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
     own = judge(evidence, rules)
     origin = find_origin(evidence)
     if origin.subject.pid == evidence.subject.pid:
-        return _conclude(evidence, own)
-    return _conclude_about_others(evidence, own, judge(origin, rules))
+        told = _conclude(evidence, own)
+    else:
+        told = _conclude_about_others(evidence, own, judge(origin, rules))
+    suspect = find_suspect(origin) if told.cause in VAGUE else None
+    return _weigh_up(evidence, told, suspect, judge(suspect.evidence, rules)) if suspect else told
 
 
 def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
@@ -195,6 +204,32 @@ def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> D
         bounded = msgspec.structs.replace(died, confidence=min(died.confidence, most))
         return _tell(evidence, merged, bounded, candidates=candidates)
     return _conclude(evidence, own if is_child else origin)
+
+
+def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Judged, /) -> Diagnosis:
+    """The cause of the child that may be behind it, or what was told before; and the other one as a candidate."""
+    best = judged.best
+    if best is not None and best.cause == told.cause:
+        return told
+    is_known = best is not None and best.cause not in VAGUE
+    if best is None or not is_known or suspect.likelihood < SURE_ENOUGH:
+        others = [cause for cause in _causes(judged.verdicts) if cause not in (*VAGUE, told.cause)]
+        candidates = tuple(dict.fromkeys([*told.candidates, *others]))[:MOST_CANDIDATES]
+        confidence = min(told.confidence, MOST_WITH_SUSPECT)
+        return msgspec.structs.replace(told, confidence=confidence, candidates=candidates)
+    child = suspect.evidence.subject
+    linked = msgspec.structs.replace(
+        best,
+        confidence=round(best.confidence * suspect.likelihood, 3),
+        title=_with_whom(best.title, child, evidence.subject),
+        because=_unique((*best.because[: MOST_FACTS - 2], *told.evidence[:2])),
+        state=told.state,
+    )
+    return _tell(evidence, judged, linked, candidates=() if linked.confidence >= 0.9 else _some(told.cause))
+
+
+def _some(cause: str | None) -> tuple[str, ...]:
+    return () if cause in (None, UNKNOWN) else (cause,)
 
 
 def _state_by(first: End, evidence: Evidence) -> str:

@@ -31,6 +31,8 @@ def count(number: int, noun: str) -> str:
 
 def process(end: End) -> str:
     """`process 12`, `rank 3 (process 12)`, `the child 'pt_data_worker' (process 12)`."""
+    if end.role == "child" and not end.pid:  # only the program's exception tells of it
+        return f"a child process ({quote(end.name, 60)})" if end.name else "a child process"
     if end.role == "child":
         return f"the child process {end.pid} ({quote(end.name, 60)})" if end.name else f"the child process {end.pid}"
     if end.rank is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holter.console.claims import Claims
+from holter.launcher.job import is_job_of_a_shell, woken_with
 from holter.probes.procfs import read_stat
 
 # Faults of our own, and what can't be blocked; Python ignores the last two for itself.
@@ -99,14 +100,17 @@ class Attendant:
             self._stop_too(os.WSTOPSIG(status))
 
     def _stop_too(self, number: int) -> None:
-        """The shell waits for us: it must see that the command has stopped, and by what."""
+        """A shell that waits for us must see that the command has stopped, and by what. Nobody else has to."""
+        if not is_job_of_a_shell():
+            return
         number = number if number in _STOPS and number in self._held else int(signal.SIGSTOP)
         if self._claims:
             self._claims.stopped_itself = True
-        os.kill(os.getpid(), number)
-        if number != signal.SIGSTOP:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-            signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        with woken_with(self._pid):
+            os.kill(os.getpid(), number)
+            if number != signal.SIGSTOP:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+                signal.pthread_sigmask(signal.SIG_BLOCK, {number})
         if self._claims:
             self._claims.stopped_itself = False
 

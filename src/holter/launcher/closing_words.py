@@ -1,15 +1,22 @@
 """What is said when the command has ended: how, why, what to do about it, and where to look."""
 
+import os
 import time
 
-from holter.catalog.run_view import LoadedRun, RunView, awaited_evidence, load_run
+from holter.catalog.run_view import LoadedRun, RunView, awaited_evidence, load_run, newest_clients
 from holter.catalog.verdict import judge
 from holter.errors import JournalError
+from holter.model.records import ChildExited, Exited
 from holter.model.state import FINISHED, Lateness
+from holter.probes.schedulers import is_scheduled
 from holter.recording.voice import Voice
 
 # The sidecar asks the kernel and the scheduler: the shell must not wait long for that.
 PATIENCE_S = 1.5
+# In which it has seen the death, and that of a child just before.
+GLANCE_S = 0.06
+# With 128 + n a shell tells of a command that signal n ended.
+SHELL_CODE = 128
 POLL_S = 0.02
 
 
@@ -31,17 +38,43 @@ def say_how_it_ended(directory: str, voice: Voice) -> None:
     voice.tell(f"`holter why {view.id}` tells what says so, `holter show {view.id}` shows the run")
 
 
+def get_ready() -> None:
+    """Load what only a command that does not finish needs; while it runs, that costs nobody time."""
+    from holter.catalog import gathering
+    from holter.diagnosis import loading, ranking
+
+    del gathering, ranking
+    loading.load_rules()
+
+
 def _load(directory: str) -> LoadedRun | None:
-    """Wait a moment for what the sidecar finds out about a command that did not finish."""
-    deadline = time.monotonic() + PATIENCE_S
+    """Wait a moment for what the sidecar finds out about a command that did not finish, where that may matter."""
+    began = time.monotonic()
     while True:
         loaded = load_run(directory, now_ns=time.time_ns(), lateness=Lateness())
         if loaded is None or loaded.by_itself.state == FINISHED:
             break
-        if not awaited_evidence(loaded.digests, time.time_ns()) or time.monotonic() > deadline:
+        if not awaited_evidence(loaded.digests, time.time_ns()) or time.monotonic() - began > patience_s(loaded):
             break
         time.sleep(POLL_S)
     return judge(loaded) if loaded else None
+
+
+def patience_s(loaded: LoadedRun) -> float:
+    """An exit code and a printed exception speak for themselves; of a signal others know who sent it and why."""
+    newest = newest_clients(loaded.digests)
+    began_ns = min((each.opened.at_ns for each in newest), default=0)
+    exits = [record for record in loaded.said(Exited) if record.at_ns >= began_ns]
+    children = [record for record in loaded.said(ChildExited) if record.at_ns >= began_ns]
+    statuses = [record.status for record in [*exits, *children]]
+    if any(_may_hide_a_signal(status) for status in statuses) or is_scheduled(os.environ):
+        return PATIENCE_S
+    has_sidecar_seen_it = any(record.source != "wait" for record in exits)
+    return 0.0 if has_sidecar_seen_it else GLANCE_S
+
+
+def _may_hide_a_signal(status: int | None) -> bool:
+    return status is not None and (os.WIFSIGNALED(status) or os.WEXITSTATUS(status) > SHELL_CODE)
 
 
 def _why(loaded: LoadedRun) -> str:

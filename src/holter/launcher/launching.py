@@ -1,9 +1,11 @@
 """From a command line to a run: makes the run, starts the command and its sidecar, waits, and says how it ended."""
 
+import contextlib
 import importlib
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +18,14 @@ from holter.launcher.streams import Streams, closed_descriptors, occupy_standard
 from holter.model.clock import Clock
 from holter.probes.identity import identify
 from holter.recording import launched
+from holter.recording.login import chosen_upload
 from holter.recording.place import console_limit
 from holter.recording.settings import ENVIRONMENT, Settings, read_settings
 from holter.recording.spawning import linger_s, open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
 from holter.wire.way_back import Pumped, Watch
+
+READY_AFTER_S = 2.0
 
 
 def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], /) -> int:
@@ -110,6 +115,16 @@ class _Launch:
         self._start_sidecar(pid, process_started)
         self.recorded.started(pid, process_started=process_started, command=self.command)
         importlib.import_module("holter.launcher.closing_words")  # while the command runs
+        self._get_ready_later()
+
+    def _get_ready_later(self) -> None:
+        """A command that fails at once is told about a moment later; one that works must not wait for our imports."""
+        from holter.launcher.closing_words import get_ready
+
+        timer = threading.Timer(READY_AFTER_S, lambda: self._harmlessly(get_ready))
+        timer.daemon = True
+        with contextlib.suppress(RuntimeError):  # there is no room for a thread
+            timer.start()
 
     def _say_how_it_ended(self) -> None:
         from holter.launcher.closing_words import say_how_it_ended
@@ -167,6 +182,7 @@ class _Launch:
             console_bytes=self.console_bytes,
             followed=tuple(self.streams.followed),
             pumped=pumped,
+            upload=chosen_upload(self.settings, complain=self.voice.warn),
         )
         pidfd = open_pidfd(pid)
         try:

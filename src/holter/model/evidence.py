@@ -228,7 +228,8 @@ class Disk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A file or directory of the program in it."""
     what: str = ""
     """`working directory`, `temporary directory`, `run directory`, `shared memory`, `open file`, or `error` for the
-    file that an exception names, `mapped file` for the one in which a bus error was."""
+    file that an exception names, `argument` for one that a failed command was given, `mapped file` for the one in which
+    a bus error was."""
     free_bytes: int | None = None
     total_bytes: int | None = None
     free_inodes: int | None = None
@@ -391,7 +392,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     children: tuple[End, ...] = ()
     """Those that did not end well, by the time of their end."""
     memory: Memory = Memory()
+    memory_of: dict[int, Memory] = {}
+    """By the pid of a child: the same as it was when that one died."""
     surroundings: Surroundings | None = None
+    surroundings_of: dict[int, Surroundings] = {}
+    """By the pid of a child, where somebody looked."""
     kernel_log: KernelLog | None = None
     job: Job | None = None
     host: HostEnd | None = None

@@ -58,21 +58,34 @@ class Asset(msgspec.Struct, frozen=True):
 
 
 class Pages:
-    """The files that were there at the start, by name: what is asked for is looked up, never joined to a path."""
+    """The files that are there, by name: what is asked for is looked up, never joined to a path."""
 
     def __init__(self, desk: Desk, directory: Path = PAGE) -> None:
         self._desk = desk
-        self._assets = find_assets(directory)
+        self._directory = directory
+        self._assets: dict[str, Asset] = {}
+        self._built_ns = -1
+        self._look_again()
 
     async def answer(self, request: Request) -> Response:
         """A file, or the page for every other address."""
         if token := request.query_params.get("token"):
             return self._enter(request, token)
+        self._look_again()
         name = request.path_params["path"]
         asset = self._assets.get(name)
         if asset is None or name == INDEX:
             return self._page(name)
         return self._file(asset, request.headers)
+
+    def _look_again(self) -> None:
+        """A page that was built or installed anew under a running server is served as it is now."""
+        try:
+            built_ns = os.stat(self._directory / INDEX).st_mtime_ns
+        except OSError:
+            built_ns = 0
+        if built_ns != self._built_ns:
+            self._assets, self._built_ns = find_assets(self._directory), built_ns
 
     def _enter(self, request: Request, token: str) -> Response:
         """Take a token for a cookie, and lead to the same address without it."""

@@ -7,7 +7,7 @@ import msgspec
 
 
 class ConsoleLine(msgspec.Struct, frozen=True):
-    """A line as a terminal would show it; `number` counts from 0 within its transcript."""
+    """A line as a terminal would show it, its colours kept; `number` counts from 0 within its transcript."""
 
     number: int
     at_ns: int
@@ -42,7 +42,7 @@ class Event(msgspec.Struct, frozen=True):
 class ConsoleRange(msgspec.Struct, frozen=True):
     """Which lines of a transcript: `count` of them from number `start` on, or the last `count` where it is None.
 
-    With `text` only lines that contain it count, whatever their case.
+    With `text` only lines that contain it count, whatever their case and colours.
     """
 
     count: int

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holter.console.screen import Screen, harmless
+from holter.console.screen import Screen, harmless, without_colours
 
 
 def shown(*texts: str, has_colour: bool = False) -> list[str]:
@@ -50,6 +50,12 @@ def test_colours_are_kept_where_they_can_be_shown() -> None:
     assert shown("\x1b[31mred\x1b[0m plain \x1b[1;4mbold", has_colour=True) == [
         "\x1b[31mred\x1b[0m plain \x1b[1;4mbold\x1b[0m"
     ]
+
+
+def test_a_line_can_be_read_without_its_colours() -> None:
+    (line,) = shown("\x1b[1;31mred\x1b[0m and \x1b[38;5;208morange", has_colour=True)
+    assert without_colours(line) == "red and orange"
+    assert without_colours(line[: line.index("orange") - 3]) == "red and "
 
 
 def test_what_changes_more_than_its_own_lines_does_not_reach_a_real_terminal() -> None:

@@ -1,8 +1,14 @@
 """The last words of a program in which nothing of ours ran."""
 
+import traceback
+
+import pytest
+
 from holter.diagnosis.printed import with_printed_exception
+from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.specimens import evidence, exited, raised, said
 from holter.model.evidence import End, Said
+from holter.model.records import Raised
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -15,6 +21,40 @@ Traceback (most recent call last):
     raise RuntimeError(text)
 RuntimeError: no such file
 and a second line of the message
+"""
+UNCAUGHT = """\
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 9, in <module>
+    1 / 0
+ZeroDivisionError: division by zero
+"""
+LOGGED = """\
+ERROR:root:batch 7 is broken
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 5, in main
+    step(batch)
+ValueError: bad batch
+"""
+GROUP = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "/home/ada/train.py", line 9, in <module>
+  |     asyncio.run(main())
+  |   File "/usr/lib/python3.11/asyncio/runners.py", line 190, in run
+  |     return runner.run(main)
+  |   File "/home/ada/train.py", line 7, in main
+  |     async with asyncio.TaskGroup() as group:
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/ada/train.py", line 4, in fetch
+    |     raise ValueError(f'shard {number}')
+    | ValueError: shard 0
+    +---------------- 2 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/ada/train.py", line 5, in fetch
+    |     config['lr']
+    | KeyError: 'lr'
+    +------------------------------------
 """
 
 
@@ -45,8 +85,28 @@ def test_a_program_with_a_client_would_have_recorded_it_so_it_was_caught() -> No
     assert unchanged(exited(1), TRACEBACK)
 
 
-def test_an_exit_code_that_python_does_not_use_is_not_the_tracebacks() -> None:
-    assert unchanged(exited(3, role="command"), TRACEBACK)
+def test_a_code_for_which_there_is_no_python_is_not_the_tracebacks() -> None:
+    assert unchanged(exited(137, role="command"), TRACEBACK)
+
+
+def test_an_exit_code_that_python_does_not_use_makes_the_traceback_a_guess() -> None:
+    seen = evidence(exited(3, role="command"), state="failed", said=lines(UNCAUGHT))
+
+    found = diagnose(seen)
+
+    assert (found.cause, found.confidence) == ("uncaught-exception", 0.6)
+
+
+def test_a_program_that_said_more_and_chose_a_code_had_caught_it() -> None:
+    assert unchanged(exited(3, role="command"), UNCAUGHT + "giving up\n")
+
+
+def test_a_traceback_that_begins_in_a_function_was_caught_there_and_counts_less() -> None:
+    seen = evidence(exited(1, role="command"), state="failed", said=lines(LOGGED))
+
+    found = diagnose(seen)
+
+    assert (found.cause, found.confidence) == ("uncaught-exception", 0.65)
 
 
 def test_a_traceback_of_an_hour_ago_is_no_cause() -> None:
@@ -64,3 +124,85 @@ def test_a_recorded_exception_counts_more_than_a_printed_one() -> None:
 
 def test_what_looks_like_a_traceback_and_has_no_end_is_none() -> None:
     assert unchanged(exited(1, role="command"), "Traceback (most recent call last):\n  File")
+
+
+def printed(text: str) -> Raised:
+    found = with_printed_exception(evidence(exited(1, role="command"), said=lines(text))).subject.raised
+    assert found is not None
+    return found
+
+
+def as_python_prints(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def test_exceptions_that_led_to_it_are_known_the_nearest_first() -> None:
+    try:
+        try:
+            try:
+                raise OSError(28, "No space left on device")
+            except OSError as error:
+                raise ValueError("no shard") from error
+        except ValueError:
+            raise RuntimeError("giving up")  # noqa: B904
+    except RuntimeError as error:
+        found = printed(as_python_prints(error))
+
+    assert (found.type, found.message) == ("RuntimeError", "giving up")
+    assert [(each.how, each.type, each.message) for each in found.causes] == [
+        ("context", "ValueError", "no shard"),
+        ("cause", "OSError", "[Errno 28] No space left on device"),
+    ]
+
+
+def test_two_tracebacks_without_a_link_are_no_chain() -> None:
+    assert printed(LOGGED + UNCAUGHT).causes == ()
+
+
+def test_a_group_of_exceptions_is_read_with_its_members() -> None:
+    found = printed(GROUP)
+
+    assert (found.type, found.message) == ("ExceptionGroup", "unhandled errors in a TaskGroup (2 sub-exceptions)")
+    assert [(each.how, each.type, each.message) for each in found.causes] == [
+        ("member", "ValueError", "shard 0"),
+        ("member", "KeyError", "'lr'"),
+    ]
+    assert [(frame.file, frame.line) for frame in found.frames] == [
+        ("/home/ada/train.py", 9),
+        ("/home/ada/train.py", 7),
+    ]
+
+
+def test_a_group_as_this_python_prints_it_is_read() -> None:
+    try:
+        raise ExceptionGroup("several", [ValueError("one"), ExceptionGroup("inner", [KeyError("two")])])
+    except ExceptionGroup as error:
+        found = printed(as_python_prints(error))
+
+    assert (found.type, found.message) == ("ExceptionGroup", "several (2 sub-exceptions)")
+    assert [each.type for each in found.causes] == ["ValueError", "ExceptionGroup", "KeyError"]
+
+
+def test_a_line_that_stands_for_many_frames_is_part_of_the_traceback() -> None:
+    found = printed(
+        "Traceback (most recent call last):\n"
+        '  File "/home/ada/train.py", line 9, in <module>\n'
+        "    loss(0)\n"
+        '  File "/home/ada/train.py", line 5, in loss\n'
+        "    return loss(step + 1)\n"
+        "  [Previous line repeated 996 more times]\n"
+        "RecursionError: maximum recursion depth exceeded\n"
+    )
+
+    assert found.type == "RecursionError"
+
+
+@pytest.mark.parametrize("intro", ["Exception in thread Thread-1 (load):", "Exception ignored in: <function f at 0x1>"])
+def test_what_a_thread_or_a_destructor_raised_ended_nothing(intro: str) -> None:
+    assert unchanged(exited(1, role="command"), f"{intro}\n{TRACEBACK}")
+    assert printed(f"{UNCAUGHT}{intro}\n{TRACEBACK}").type == "ZeroDivisionError"
+
+
+def test_an_exception_without_words_and_one_of_a_class_in_a_function_have_their_types() -> None:
+    assert printed(UNCAUGHT.replace("ZeroDivisionError: division by zero", "AssertionError")).type == "AssertionError"
+    assert printed(UNCAUGHT.replace("ZeroDivisionError", "train.main.<locals>.Odd")).type == "train.main.<locals>.Odd"

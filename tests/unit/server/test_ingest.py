@@ -119,6 +119,19 @@ def test_what_a_sidecar_measured_is_apart_from_what_the_program_logged(
     assert storage.series.points(Line("r1", "system/far-away/process/rss_bytes")).steps.tolist() == [2]
 
 
+def test_colours_of_the_console_are_kept_and_what_else_a_terminal_obeys_is_not(
+    tmp_path: Path, storage: Storage
+) -> None:
+    directory = tmp_path / "data" / "runs" / "r1"
+    Journal(directory, elsewhere()).say(named("n")).close()
+    writer = TranscriptWriter(str(directory), "output", limit_bytes=1 << 20, clock=Clock())
+    ingest = open_ingest(tmp_path, storage)
+    writer.append(b"\x1b]0;title\x07\x1b[32mgreen\x1b[0m \x1b[2Jwords\n", STDOUT)
+    ingest.catch_up()
+    (line,) = storage.console.lines("r1", "output", wanted=ConsoleRange(9))
+    assert line.text == "\x1b[32mgreen\x1b[0m words"
+
+
 def test_the_console_comes_as_lines_with_times_and_streams(tmp_path: Path, storage: Storage) -> None:
     directory = tmp_path / "data" / "runs" / "r1"
     Journal(directory, elsewhere()).say(named("n")).close()

@@ -80,3 +80,11 @@ def test_a_token_is_taken_for_a_cookie(page: Browser) -> None:
     answer = page.get("/p/mnist?token=" + "t" * 64)
     assert answer.headers["refresh"] == "0; url=./mnist"
     assert page.get("/?token=wrong").status_code == 401
+
+
+def test_a_page_built_anew_under_a_running_server_is_served_as_it_is_now(tmp_path: Path) -> None:
+    assert find_assets(tmp_path) == {}
+    pages = Pages(Desk.__new__(Desk), tmp_path)
+    (tmp_path / "index.html").write_text("new")
+    pages._look_again()
+    assert sorted(pages._assets) == ["index.html"]

@@ -41,6 +41,8 @@ def resume(evidence: Evidence) -> str:
     """Nothing that was logged is lost."""
     step = evidence.subject.last_step
     where = f" (step {step:,} was the last that was logged)" if step is not None else ""
+    if evidence.subject.role == "command":  # nothing of ours is inside it
+        return f"continue from the last checkpoint with HOLTER_RUN_ID={evidence.run or '…'} holter run -- …"
     run = f'"{evidence.run}"' if evidence.run else "…"
     return f'continue from the last checkpoint with holter.init(id={run}, resume="must"){where}'
 
@@ -112,8 +114,9 @@ def keep_alive_kernel(evidence: Evidence) -> str:
 
 
 def watch_it(evidence: Evidence) -> str:
-    """What would have told us."""
-    del evidence
+    """What would have told us; nothing for a command that was started so."""
+    if evidence.subject.role == "command":
+        return ""
     return "start it with holter run -- next time: a parent always learns how its child ended"
 
 

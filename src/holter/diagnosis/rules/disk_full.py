@@ -13,7 +13,7 @@ from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
-from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.diagnosis.texts import foreign_text, lines_near_end
 from holter.model.evidence import Disk, Evidence, Said, Surroundings
 from holter.model.records import Cause, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
@@ -21,6 +21,7 @@ from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 CAUSE = "disk-full"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = 0.98, 0.95, 0.94, 0.65, 0.85, 0.75
+GIVEN = 0.75
 _SAYS_FULL = re.compile(
     r"[Nn]o space left on device|[Dd]isk quota exceeded|database or disk is full|disk is full|Not enough free space"
 )
@@ -29,6 +30,8 @@ _HIDES_FULL = re.compile(
     r"unexpected pos \d+ vs \d+|PytorchStreamWriter failed|\d+ requested and \d+ written|iostream error"
     r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear|short write"
 )
+_CHILD_FAILED = re.compile(r"CalledProcessError: .*returned non-zero exit status")
+"""A command that the program ran has said why on its own stderr."""
 _NOT_A_DISK = re.compile(r"inotify|shared memory|/dev/shm|torch_shm|ENOSPC.*watch")
 
 
@@ -38,6 +41,8 @@ def diagnose(evidence: Evidence) -> Answer:
     if raised is None:
         return _by_signal(evidence) or _by_output(evidence)
     text = foreign_text(raised)
+    if _CHILD_FAILED.search(text):
+        return _by_output(evidence) or _by_argument(evidence, raised)
     if _NOT_A_DISK.search(text) or spaces.path_of(raised).startswith("/dev/shm"):
         return None
     found = errnos.find_errno(raised, *FULL)
@@ -73,11 +78,22 @@ def _by_output(evidence: Evidence) -> Verdict | None:
     """A command, or a process of which only the console is known, that failed after saying so."""
     if not evidence.subject.code:
         return None
-    line = line_near_end(evidence, _SAYS_FULL)
+    raised = evidence.subject.raised
+    own = raised.traceback + raised.message if raised else ""
+    said = [line for line in lines_near_end(evidence) if _SAYS_FULL.search(line.text) and line.text.strip() not in own]
+    line = said[0] if said else None
     if line is None or not line.is_error or _NOT_A_DISK.search(line.text):
         return None
     disk = spaces.full_disk(evidence)
     return _verdict(evidence, disk, 0.9 if disk else PRINTED, [facts.of_console(line)])
+
+
+def _by_argument(evidence: Evidence, raised: Raised) -> Verdict | None:
+    """A command that failed, and that was to write where there was no room; its own words went past us."""
+    given = [each for each in spaces.disks(evidence) if each.what == "argument" and not spaces.is_shared(each)]
+    disk = next((each for each in given if spaces.has_no_room(each)), None)
+    found = [facts.of_exception(raised, is_type_decisive=False)]
+    return _verdict(evidence, disk, GIVEN, found) if disk else None
 
 
 def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: list[Fact], /) -> Verdict:
@@ -117,6 +133,7 @@ _ROOMY = Surroundings(
 _INODES = Surroundings(
     disks=(Disk(path="/scratch", free_bytes=10**10, total_bytes=10**11, free_inodes=0, total_inodes=1000),)
 )
+_GIVEN = Surroundings(disks=(Disk(path="b", what="argument", free_bytes=0, total_bytes=10**9),))
 _MAPPED = Surroundings(
     disks=(Disk(path="/data/a.npy", what="mapped file", free_bytes=0, total_bytes=2**22, file_bytes=2**24),)
 )
@@ -142,6 +159,30 @@ EXAMPLES = [
     Example(
         evidence(exited(1, role="command"), said=(said("cp: error writing 'b': No space left on device"),)), fires=True
     ),
+    Example(
+        evidence(
+            failed("subprocess.CalledProcessError", "Command '['cp', 'a', 'b']' returned non-zero exit status 1."),
+            said=(said("cp: error writing 'b': No space left on device"),),
+        ),
+        fires=True,
+    ),
+    Example(
+        evidence(
+            failed("subprocess.CalledProcessError", "Command '['cp', 'a', 'b']' returned non-zero exit status 1."),
+            surroundings=_GIVEN,
+        ),
+        fires=True,
+    ),
+    # A command that was given a disk with room, while another one is full.
+    Example(
+        evidence(
+            failed("subprocess.CalledProcessError", "Command '['cp', 'a', 'b']' returned non-zero exit status 1."),
+            surroundings=_FULL,
+        ),
+        fires=False,
+    ),
+    # Something was said about a disk, and then the program failed for a reason of its own.
+    Example(evidence(failed("ValueError", "x"), said=(said("No space left on device"),)), fires=False),
     Example(evidence(failed("RuntimeError", _TORCH), surroundings=_ROOMY), fires=False),
     Example(evidence(failed("OSError", "[Errno 27] File too large"), surroundings=_FULL), fires=False),
     Example(evidence(failed("OSError", "[Errno 28] inotify watch limit reached")), fires=False),

@@ -12,7 +12,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.endings import SEE_END, UNSEEN_END, Ending, ending_of, is_silent
+from holter.diagnosis.endings import UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
 from holter.diagnosis.kills import Kill, has_greater_neighbour, is_others_kill, is_plausible, is_scarce, kill_of
 from holter.diagnosis.remedies import limits
 from holter.diagnosis.specimens import END_NS, PID, before, caught, evidence, exited, gone, signalled
@@ -40,7 +40,9 @@ def diagnose(evidence: Evidence) -> Answer:
         return _of_kill(evidence, kill)
     ending = ending_of(evidence)
     if ending is None and is_silent(evidence):
-        return NotObservable(cause=CAUSE, because=f"{UNSEEN_END}: it may have been SIGKILL", remedy=SEE_END)
+        return NotObservable(
+            cause=CAUSE, because=f"{UNSEEN_END}: it may have been SIGKILL", remedy=how_to_see_the_end(evidence)
+        )
     if ending is None or ending.signal in _ASKED:
         return None
     if ending.is_sent:

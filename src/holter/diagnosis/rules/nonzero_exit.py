@@ -21,6 +21,7 @@ from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "nonzero-exit"
 ASKED_S = 60.0
+MOST_OF_A_COMMAND = 0.85
 _ASKS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WORDS = {
     2: "by custom a wrong command line",
@@ -68,7 +69,10 @@ def _confidence(evidence: Evidence, code: int) -> float:
     if end.finished is not None or end.role in ("program", "rank"):
         return 0.97 if end.finished is not None else 0.93
     is_shell_code = 128 < code <= 128 + 64
-    return 0.6 if is_shell_code else 0.92 if evidence.said else 0.8  # without its last words it may be anything
+    if is_shell_code:
+        return 0.6
+    # A script, or a program that waits for others, hides what became of them; without its last words all the more.
+    return MOST_OF_A_COMMAND if evidence.said else 0.8
 
 
 def _title(end: End, code: int) -> str:

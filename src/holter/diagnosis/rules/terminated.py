@@ -11,7 +11,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.endings import SEE_END, UNSEEN_END, is_silent
+from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
 from holter.diagnosis.requests import Request, request_of
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence
@@ -29,7 +29,11 @@ def diagnose(evidence: Evidence) -> Answer:
     request = request_of(evidence, signal.SIGTERM)
     if request is None:
         because = f"{UNSEEN_END}: it may have been SIGTERM"
-        return NotObservable(cause=CAUSE, because=because, remedy=SEE_END) if is_silent(evidence) else None
+        return (
+            NotObservable(cause=CAUSE, because=because, remedy=how_to_see_the_end(evidence))
+            if is_silent(evidence)
+            else None
+        )
     confidence = _confidence(evidence, request) * request.certainty
     has_scheduler = evidence.job is not None or bool(evidence.facts.get("schedulers"))
     return Verdict(

@@ -19,6 +19,7 @@ from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, or
 from holter.diagnosis.remedies import several
 from holter.diagnosis.specimens import caught, evidence, exited, failed, raised, signalled
 from holter.diagnosis.texts import type_names
+from holter.diagnosis.tracebacks import looks_uncaught
 from holter.model.evidence import End, Evidence
 from holter.model.records import Cause, Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, Verdict
@@ -52,7 +53,9 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(end: End, error: Raised) -> float:
     if error.where == "printed":
-        return 0.85
+        if end.code != 1:
+            return 0.6  # Python leaves with 1: somebody else chose the code, and perhaps had caught it
+        return 0.85 if looks_uncaught(error) else 0.65
     if end.signal is not None:
         return 0.75  # Python was on its way out when native code fell over
     return 0.97 if end.code is not None else 0.93
@@ -78,7 +81,10 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
     who = f"rank {end.rank}: " if end.rank is not None else ""
     mistake = find_mistake(error)
     told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
-    return words.sentence(f"{told}: {mistake.explanation}" if mistake else f"{told}; nobody caught it")
+    if mistake:
+        return words.sentence(f"{told}: {mistake.explanation}")
+    is_sure = error.where != "printed" or (end.code == 1 and looks_uncaught(error))
+    return words.sentence(f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}")
 
 
 def _because(evidence: Evidence, error: Raised) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""The process connector: the kernel's own announcement of each exit, for kernels whose pidfds do not keep the status.
+"""The process connector: the kernel's own announcement of each exit, also of children that nobody had time to meet.
 
 Linux only, in the first network and pid namespaces; before about 6.6 only for a privileged process.
 """
@@ -10,7 +10,8 @@ import socket
 import struct
 import time
 from array import array
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -23,20 +24,27 @@ NLMSG_DONE = 3
 PROC_CN_MCAST_LISTEN = 1
 PROC_EVENT_EXIT = 0x80000000
 SO_ATTACH_FILTER = 26
-# nlmsghdr; cn_msg; what, cpu and time of an event; pid, tgid and exit code of an exit.
+# nlmsghdr; cn_msg; what, cpu and time of an event; pid, tgid and exit code of an exit; since 4.18 exit signal, pid and
+# tgid of the parent.
 NETLINK_HEADER = struct.Struct("=IHHII")
 CONNECTOR_HEADER = struct.Struct("=IIIIHH")
 EXIT_EVENT = struct.Struct("=IIQIII")
+PARENT = struct.Struct("=III")
 WHAT_AT = NETLINK_HEADER.size + CONNECTOR_HEADER.size
-PID_AT, TGID_AT = WHAT_AT + 16, WHAT_AT + 20
+PID_AT, TGID_AT, STATUS_AT = WHAT_AT + 16, WHAT_AT + 20, WHAT_AT + 24
+PARENT_AT = WHAT_AT + EXIT_EVENT.size
+PARENT_TGID_AT = PARENT_AT + 8
 # From this version on a listener may name the events that it wants; an earlier kernel ignores such a message.
 MASKS_SINCE = (6, 6)
 MOST_DRAINED = 4096
-MOST_FOLLOWED = 1024
+MOST_FOLLOWED = 512
+MOST_HEARD = 256
+# A program may start commands without end; with more exits in a second than this, who polls is not woken for each.
+MOST_A_SECOND = 50
 # An exit that was announced longer ago than this was that of the first thread of a process which lived on.
 FRESH_NS = 10_000_000_000
 # Classic BPF: load a word, compare with a constant or with X, keep A in X, return.
-LOAD, IF_EQUAL, IF_EQUAL_X, KEEP, RETURN = 0x20, 0x15, 0x1D, 0x07, 0x06
+LOAD, LENGTH, IF_EQUAL, IF_AT_LEAST, IF_EQUAL_X, KEEP, RETURN = 0x20, 0x80, 0x15, 0x35, 0x1D, 0x07, 0x06
 ALL_OF_IT = 0xFFFFFFFF
 
 
@@ -46,15 +54,27 @@ class Announced(msgspec.Struct, frozen=True):
     pid: int
     status: int
     at_ns: int
+    parent: int = 0
+    """0 where the kernel does not say."""
 
 
 class Connector:
-    """Listens for the exits of the processes it follows. Used by one thread; never blocks; closed by its owner."""
+    """Listens for the exits of the processes it follows and of their children. One thread; never blocks; closed by its
+    owner."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._followed: set[int] = set()
         self._announced: dict[int, Announced] = {}
+        self._of_children: deque[Announced] = deque(maxlen=MOST_HEARD)
+        self._heard = 0
+        self._second, self._in_second = 0, 0
+
+    @property
+    def descriptor(self) -> int:
+        """Readable when there is something to drain; negative while so much is that it can wait for the next tick."""
+        is_flooded = self._in_second > MOST_A_SECOND and time.monotonic_ns() // 10**9 == self._second
+        return -1 if is_flooded else self._link.fileno()
 
     def follow(self, pid: int) -> None:
         """Listen for the exit of one more process; idempotent."""
@@ -77,6 +97,15 @@ class Connector:
             return None
         return heard.status
 
+    def children_since(self, number: int) -> tuple[int, list[Announced]]:
+        """The exits of processes whose parents are followed, from this number on, and the number to ask with next.
+
+        Not of those that left with 0.
+        """
+        self.drain()
+        new = min(self._heard - number, len(self._of_children))
+        return self._heard, list(self._of_children)[len(self._of_children) - new :] if new > 0 else []
+
     def drain(self) -> None:
         """Take in what was announced."""
         for _ in range(MOST_DRAINED):
@@ -89,8 +118,18 @@ class Connector:
                     continue
                 return
             heard = parse_exit(message)
-            if heard is not None and heard.pid in self._followed:
-                self._announced[heard.pid] = heard
+            if heard is not None:
+                self.take_in(heard)
+
+    def take_in(self, heard: Announced) -> None:
+        """Keep one exit until somebody asks."""
+        second = time.monotonic_ns() // 10**9
+        self._second, self._in_second = second, self._in_second + 1 if second == self._second else 1
+        if heard.pid in self._followed:
+            self._announced[heard.pid] = heard
+        elif heard.parent:  # the kernel's filter lets no others pass
+            self._of_children.append(heard)
+            self._heard += 1
 
     def close(self) -> None:
         """Stop listening; idempotent."""
@@ -136,11 +175,16 @@ def parse_exit(message: bytes) -> Announced | None:
     what, _, at_ns, pid, process, status = EXIT_EVENT.unpack_from(message, WHAT_AT)
     if what != PROC_EVENT_EXIT or pid != process:
         return None
-    return Announced(pid, status, at_ns)
+    has_parent = len(message) >= PARENT_AT + PARENT.size
+    return Announced(pid, status, at_ns, PARENT.unpack_from(message, PARENT_AT)[2] if has_parent else 0)
 
 
-def filter_program(pids: set[int]) -> bytes:
-    """Return classic BPF that lets only the exits of these processes pass, not those of their threads."""
+def filter_program(pids: Collection[int]) -> bytes:
+    """Return classic BPF that lets only the exits of these processes and of their children pass, no thread's.
+
+    Of children that nobody met only those pass that did not leave with 0: a script may start thousands.
+    """
+    known = sorted(pids)
     instructions = [
         (LOAD, 0, 0, WHAT_AT),
         (IF_EQUAL, 1, 0, _as_loaded(PROC_EVENT_EXIT)),
@@ -150,7 +194,15 @@ def filter_program(pids: set[int]) -> bytes:
         (LOAD, 0, 0, PID_AT),
         (IF_EQUAL_X, 1, 0, 0),
         (RETURN, 0, 0, 0),
-        *_one_of(sorted(pids)),
+        *_one_of(known),
+        (LENGTH, 0, 0, 0),  # to load what an old kernel did not send would end the filter too, with the same answer
+        (IF_AT_LEAST, 1, 0, PARENT_AT + PARENT.size),
+        (RETURN, 0, 0, 0),
+        (LOAD, 0, 0, STATUS_AT),
+        (IF_EQUAL, 0, 1, 0),
+        (RETURN, 0, 0, 0),
+        (LOAD, 0, 0, PARENT_TGID_AT),
+        *_one_of(known),
         (RETURN, 0, 0, 0),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)

@@ -9,7 +9,7 @@ from holter.model.witnesses import CONNECTOR, PIDFD_INFO
 from holter.probes.postmortem.exit_status import ExitStatus, kernel_version, read_pidfd_info, read_zombie
 
 if TYPE_CHECKING:
-    from holter.probes.postmortem.connector import Connector
+    from holter.probes.postmortem.connector import Announced, Connector
     from holter.probes.postmortem.zombies import Zombies
 
 # From this version on a pidfd keeps the exit status.
@@ -22,9 +22,22 @@ class ExitWitnesses:
     def __init__(self, without: frozenset[str] = frozenset()) -> None:
         self._asks_pidfd = PIDFD_INFO not in without
         has_info = self._asks_pidfd and kernel_version(os.uname().release) >= EXIT_INFO_SINCE
-        self._connector = None if has_info or CONNECTOR in without else _open_connector()
+        # Also where a pidfd has the status: of children that were gone before somebody could open one.
+        self._connector = None if CONNECTOR in without else _open_connector()
         self._zombies = None if has_info else _open_zombies()
         self._asking: dict[int, int] = {}
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What to poll, beside pidfds, to be woken by the end of a child that nobody has met."""
+        descriptor = self._connector.descriptor if self._connector is not None else -1
+        return [descriptor] if descriptor >= 0 else []
+
+    def children_since(self, number: int) -> "tuple[int, list[Announced]]":
+        """The exits of children of the followed ones, from this number on, and the number to ask with next."""
+        if self._connector is None:
+            return number, []
+        return self._connector.children_since(number)
 
     def follow(self, pid: int, pidfd: int = -1) -> None:
         """This process lives and its end will be asked for; `forget` it as often as you did this."""
@@ -82,7 +95,7 @@ class ExitWitnesses:
 
 
 def _open_connector() -> "Connector | None":
-    from holter.probes.postmortem.connector import open_connector  # most machines of today, none of tomorrow
+    from holter.probes.postmortem.connector import open_connector  # not everywhere
 
     return open_connector()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import zstandard
 
+from holter.console.screen import without_colours
 from holter.errors import OffsetGap, StorageDamaged
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
 from holter.storage.embedded.database import Database
@@ -80,9 +81,9 @@ class SqliteConsole:
             number, count, rest, rest_ns = found
             ending = [ConsoleLine(count, rest_ns, 3, rest)] if rest else []
             if wanted.start is not None:
-                lines = self._forwards(connection, number, wanted.start)
+                lines = self._forwards(connection, number, wanted=wanted)
                 return _first([*ending], lines, wanted=wanted)
-            return _last(ending, self._backwards(connection, number), wanted=wanted)
+            return _last(ending, self._backwards(connection, number, wanted=wanted), wanted=wanted)
 
     def add_events(self, run: str, events: Sequence[Event]) -> None:
         """Keep events."""
@@ -135,34 +136,42 @@ class SqliteConsole:
                 (number, count + start, len(part), zstandard.compress(_encode(part), 1)),
             )
 
-    def _forwards(self, connection: sqlite3.Connection, number: int, start: int, /) -> Iterator[ConsoleLine]:
+    def _forwards(self, connection: sqlite3.Connection, number: int, *, wanted: ConsoleRange) -> Iterator[ConsoleLine]:
+        start = wanted.start or 0
         blocks = connection.execute(
             "SELECT first, lines FROM block WHERE transcript = ? AND first + count > ? ORDER BY first", (number, start)
         )
         for first, data in blocks:
-            yield from (line for line in _numbered(first, data) if line.number >= start)
+            yield from (line for line in _numbered(first, data, text=wanted.text) if line.number >= start)
 
-    def _backwards(self, connection: sqlite3.Connection, number: int) -> Iterator[ConsoleLine]:
+    def _backwards(self, connection: sqlite3.Connection, number: int, *, wanted: ConsoleRange) -> Iterator[ConsoleLine]:
         blocks = connection.execute(
             "SELECT first, lines FROM block WHERE transcript = ? ORDER BY first DESC", (number,)
         )
         for first, data in blocks:
-            yield from reversed(_numbered(first, data))
+            yield from reversed(_numbered(first, data, text=wanted.text))
 
 
-def _unpack(data: bytes) -> _Lines:
+def _unpack(data: bytes, *, text: str = "") -> _Lines:
+    """The lines of a block; none where it can be told at once that the text is in none of them."""
     try:
-        return _decode(zstandard.decompress(data))
+        block = zstandard.decompress(data)
+        return _decode(block) if _may_contain(block, text) else []
     except (zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise StorageDamaged(f"a block of console lines can't be read: {error}") from error
 
 
-def _numbered(first: int, data: bytes) -> list[ConsoleLine]:
-    return [ConsoleLine(first + place, *line) for place, line in enumerate(_unpack(data))]
+def _may_contain(block: bytes, text: str) -> bool:
+    # Colours may stand between the letters.
+    return not text or b"\x1b" in block or ascii_lower(text).encode(errors="surrogatepass") in block.lower()
+
+
+def _numbered(first: int, data: bytes, *, text: str) -> list[ConsoleLine]:
+    return [ConsoleLine(first + place, *line) for place, line in enumerate(_unpack(data, text=text))]
 
 
 def _fits(line: ConsoleLine, wanted: ConsoleRange) -> bool:
-    return not wanted.text or ascii_lower(wanted.text) in ascii_lower(line.text)
+    return not wanted.text or ascii_lower(wanted.text) in ascii_lower(without_colours(line.text))
 
 
 def _first(ending: list[ConsoleLine], lines: Iterator[ConsoleLine], *, wanted: ConsoleRange) -> list[ConsoleLine]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from holter.console.screen import without_colours
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
@@ -205,7 +206,7 @@ class MemoryConsole:
             kept = self._transcripts.get(run, {}).get(transcript, _Transcript())
             last_ns = kept.lines[-1].at_ns if kept.lines else 0
             lines = kept.lines + ([ConsoleLine(len(kept.lines), last_ns, 3, kept.rest)] if kept.rest else [])
-        found = [line for line in lines if ascii_lower(wanted.text) in ascii_lower(line.text)]
+        found = [line for line in lines if ascii_lower(wanted.text) in ascii_lower(without_colours(line.text))]
         if wanted.count <= 0:
             return []
         if wanted.start is None:

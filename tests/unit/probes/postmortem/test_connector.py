@@ -5,10 +5,19 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
-from holter.probes.postmortem.connector import Announced, filter_program, listen_message, open_connector, parse_exit
+from holter.probes.postmortem.connector import (
+    MOST_A_SECOND,
+    MOST_FOLLOWED,
+    Announced,
+    filter_program,
+    listen_message,
+    open_connector,
+    parse_exit,
+)
 from holter.probes.postmortem.exit_status import kernel_version
 
 # As Linux 6.18.44 sent it when process 32140 left with 3.
@@ -25,7 +34,11 @@ def event(what: int, pid: int, process: int, *, status: int) -> bytes:
 
 
 def test_an_exit_is_understood() -> None:
-    assert parse_exit(EXIT) == Announced(pid=32140, status=768, at_ns=12883737206353)
+    assert parse_exit(EXIT) == Announced(pid=32140, status=768, at_ns=12883737206353, parent=32123)
+
+
+def test_an_old_kernel_does_not_name_the_parent() -> None:
+    assert parse_exit(EXIT[:-12]) == Announced(pid=32140, status=768, at_ns=12883737206353, parent=0)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +56,63 @@ def test_anything_else_is_no_exit_of_a_process(message: bytes) -> None:
     assert parse_exit(message) is None
 
 
-def test_a_filter_has_two_instructions_for_each_process() -> None:
-    assert len(filter_program(set())) == 9 * 8
-    assert len(filter_program({1, 2, 3})) == (9 + 6) * 8
+def passes(program: bytes, message: bytes) -> bool:
+    """What the kernel's machine makes of the filter, as far as we use it."""
+    instructions = list(struct.iter_unpack("=HBBI", program))
+    value = kept = number = 0
+    while True:
+        code, if_true, if_false, constant = instructions[number]
+        number += 1
+        if code == 0x06:
+            return bool(constant)
+        if code == 0x20:
+            value = int.from_bytes(message[constant : constant + 4], "big")
+        elif code == 0x80:
+            value = len(message)
+        elif code == 0x07:
+            kept = value
+        else:
+            is_true = {0x15: value == constant, 0x35: value >= constant, 0x1D: value == kept}[code]
+            number += if_true if is_true else if_false
+
+
+@pytest.mark.parametrize(
+    ("message", "followed", "is_passed"),
+    [
+        (EXIT, {32140}, True),
+        (EXIT, {5, 32123, 7}, True),
+        (EXIT, {5, 7}, False),
+        (EXIT, set(), False),
+        (event(0x80000000, 7, 7, status=0), {7}, True),
+        (event(0x80000000, 7, 7, status=0), {1}, False),
+        (event(0x80000000, 7, 7, status=11), {1}, True),
+        (EXIT[:-12], {32140}, True),
+        (EXIT[:-12], {32123}, False),
+        (event(0x80000000, 8, 7, status=0), {1, 7, 8}, False),
+        (event(0x1, 7, 7, status=0), {1, 7}, False),
+    ],
+    ids=[
+        "its own exit",
+        "a child's exit",
+        "somebody's exit",
+        "nobody is followed",
+        "its own with 0",
+        "a child's with 0",
+        "a child's by a signal",
+        "its own, on an old kernel",
+        "a child's, on an old kernel",
+        "the exit of a thread",
+        "a fork",
+    ],
+)
+def test_the_kernel_lets_pass_what_is_about_the_followed_and_their_children(
+    message: bytes, followed: set[int], is_passed: bool
+) -> None:
+    assert passes(filter_program(followed), message) is is_passed
+
+
+def test_the_longest_filter_is_one_that_the_kernel_takes() -> None:
+    assert len(filter_program(range(1, MOST_FOLLOWED + 1))) // 8 <= 4096
 
 
 def test_old_kernels_are_asked_for_all_events_and_new_ones_for_exits() -> None:
@@ -93,4 +160,34 @@ def test_the_end_of_a_thread_is_not_taken_for_that_of_its_process() -> None:
     thread.start()
     thread.join()
     assert connector.status(os.getpid()) is None
+    connector.close()
+
+
+def test_it_hears_of_children_of_the_followed_whom_nobody_met() -> None:
+    connector = open_connector()
+    if connector is None:
+        pytest.skip("not on this platform: the connector needs the first namespaces and, before Linux 6.6, root")
+    connector.follow(os.getpid())
+    number, _ = connector.children_since(0)
+    children = [subprocess.Popen(["sh", "-c", f"exit {code}"]) for code in (3, 4)]
+    for child in children:
+        child.wait()
+    subprocess.run(["true"], check=True)
+    number, heard = connector.children_since(number)
+    assert {(each.pid, each.status, each.parent) for each in heard} == {
+        (child.pid, code << 8, os.getpid()) for child, code in zip(children, (3, 4), strict=True)
+    }
+    assert connector.children_since(number) == (number, [])
+    connector.close()
+
+
+def test_a_flood_of_exits_wakes_nobody() -> None:
+    connector = open_connector()
+    if connector is None:
+        pytest.skip("not on this platform: the connector needs the first namespaces and, before Linux 6.6, root")
+    assert connector.descriptor >= 0
+    flood = [Announced(pid, 0, time.monotonic_ns(), 1) for pid in range(2, MOST_A_SECOND + 200)]
+    for each in flood:
+        connector.take_in(each)
+    assert connector.descriptor == -1
     connector.close()

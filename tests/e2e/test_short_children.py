@@ -1,0 +1,65 @@
+"""Children that come and go between two looks of the sidecar, really killed."""
+
+import os
+import signal
+
+import pytest
+
+from holter.model.records import ChildExited
+from holter.probes.postmortem.connector import open_connector
+from tests.e2e.programs import only_run, said, sidecars, start, wait_until
+
+BEGIN = "import os, subprocess, sys, time, holter\nrun = holter.init()\nrun.log({'a': 1})\ntime.sleep(1.5)\n"
+FAULTS = "['bash', '-c', 'sleep 0.1; kill -SEGV $$']"
+
+
+@pytest.fixture(autouse=True)
+def _connector() -> None:
+    connector = open_connector()
+    if connector is None:
+        pytest.skip("not on this platform: the connector needs the first namespaces and, before Linux 6.6, root")
+    connector.close()
+
+
+def run(body: str, **environ: str) -> tuple[int, list[ChildExited]]:
+    with start(BEGIN + body, **environ) as program:
+        program.wait(60)
+    directory = only_run().view.directory
+    wait_until(lambda: not sidecars(directory), within_s=20)
+    told = said(directory, ChildExited, writer="sidecar")
+    return program.returncode, [each for each in told if isinstance(each, ChildExited) and each.status]
+
+
+def test_a_child_of_100_ms_that_faults_is_heard_of() -> None:
+    code, (child,) = run(f"subprocess.run({FAULTS})")
+    assert code == 0
+    assert child.source == "connector"
+    assert child.status is not None
+    assert os.WTERMSIG(child.status) == signal.SIGSEGV
+
+
+def test_the_grandchild_too_where_its_parent_is_known() -> None:
+    source = f"import subprocess, time; time.sleep(2.5); subprocess.run({FAULTS}); time.sleep(0.5)"
+    code, (child,) = run(f"subprocess.run([sys.executable, '-c', {source!r}])")
+    assert code == 0
+    assert os.WTERMSIG(child.status or 0) == signal.SIGSEGV
+
+
+def test_many_alike_are_counted_and_those_that_end_well_cost_nothing() -> None:
+    body = "for _ in range(100): subprocess.run(['true'])\nfor _ in range(40): subprocess.run(['false'])\n"
+    _, children = run(body)
+    assert 3 <= len(children) <= 20
+    assert sum(each.status == 1 << 8 for each in children) == len(children)
+
+
+def test_without_the_connector_nobody_hears_of_it() -> None:
+    _, children = run(f"subprocess.run({FAULTS})", HOLTER_WITHOUT="connector")
+    assert children == []
+
+
+def test_the_cause_is_the_childs_though_the_program_has_words_of_its_own() -> None:
+    run(f"if subprocess.run({FAULTS}).returncode:\n    raise RuntimeError('augmentation did not work out')\n")
+    found = only_run().diagnosis
+    assert found is not None
+    assert (found.cause, found.candidates) == ("segmentation-fault", ("uncaught-exception",))
+    assert 0.5 <= found.confidence < 0.9

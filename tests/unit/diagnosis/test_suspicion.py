@@ -1,0 +1,177 @@
+"""A child died, and then the program ended in its own words: which of both is the cause, and how sure that is."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from holter.diagnosis.ranking import diagnose
+from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, raised
+from holter.diagnosis.suspicion import find_suspect, weigh
+from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel
+from holter.model.records import Finished
+
+RAISE = "raise RuntimeError('augmentation failed')"
+QUIET = Memory(levels=(MemoryLevel(level=0, kills=0, kills_lately=0),), host_kills=0)
+GIB = 2**30
+FULL = MemoryLevel(
+    level=0, path="/job", limit_bytes=GIB, usage_bytes=0.97 * GIB, peak_bytes=GIB, kills=1, kills_lately=1
+)
+OOM = Memory(sampled_ns=before(9), levels=(FULL,), host_kills=1, own_bytes=0.9 * GIB)
+
+
+def child(status: int | None, before_s: float, **more: Any) -> End:
+    usual = End(pid=900, role="child", name="loader", source="connector", status=status, at_ns=before(before_s))
+    return msgspec.structs.replace(usual, **more)
+
+
+def fault(number: int, before_s: float) -> Caught:
+    return caught(number, code=1, before_s=before_s, pid=900)
+
+
+def sent(number: int, before_s: float, *, by: int) -> Caught:
+    return caught(number, before_s=before_s, pid=900, sender_pid=by)
+
+
+def chose(**more: Any) -> End:
+    """It raised by a statement of its own, 0.2 s before its end."""
+    return failed("RuntimeError", "augmentation failed", statement=RAISE, **more)
+
+
+def fell(**more: Any) -> End:
+    return failed("KeyError", "'labels'", statement="labels = batch['labels']", **more)
+
+
+def waited(**more: Any) -> End:
+    return failed("_queue.Empty", "", statement="queue.get(timeout=6)", **more)
+
+
+def left(code: int = 1, **more: Any) -> End:
+    return exited(code, finished=Finished(at_ns=before(0.1), how="atexit", exit_code=code), **more)
+
+
+SEGFAULT = child(11, 0.5, signals=(fault(11, 0.5),), has_signal_witness=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "least", "most"),
+    [
+        # It looked at the child, and ended for it in its own words.
+        (evidence(chose(), children=(SEGFAULT,)), "segmentation-fault", 0.8, 0.9),
+        (evidence(left(), children=(SEGFAULT,)), "segmentation-fault", 0.8, 0.9),
+        (evidence(chose(), children=(child(6, 0.5, signals=(fault(6, 0.5),)),)), "aborted", 0.7, 0.9),
+        (evidence(fell(), children=(SEGFAULT,)), "segmentation-fault", 0.7, 0.8),
+        # Only the child's witness saw it.
+        (evidence(chose(), children=(child(None, 0.5, signals=(fault(11, 0.5),)),)), "segmentation-fault", 0.7, 0.9),
+        # Killed for memory: the counters moved when that child died, whatever they say later.
+        (
+            evidence(chose(), children=(child(9, 0.6),), memory=QUIET, memory_of={900: OOM}),
+            "cgroup-out-of-memory",
+            0.8,
+            0.9,
+        ),
+        (
+            evidence(waited(), children=(child(9, 7),), memory=QUIET, memory_of={900: OOM}),
+            "cgroup-out-of-memory",
+            0.8,
+            0.96,
+        ),
+        # Tolerated: it went on for seconds, and then a mistake of its own ended it.
+        (
+            evidence(fell(last_row_ns=before(0.3)), children=(child(9, 4.5),), memory_of={900: OOM}),
+            "uncaught-exception",
+            0.9,
+            1.0,
+        ),
+        (
+            evidence(fell(last_row_ns=before(3)), children=(child(9, 4.5),), memory_of={900: OOM}),
+            "uncaught-exception",
+            0.5,
+            0.9,
+        ),
+        # Nobody can tell: it went on, and then chose to leave.
+        (
+            evidence(chose(last_row_ns=before(0.3)), children=(child(11, 6, signals=(fault(11, 6),)),)),
+            "uncaught-exception",
+            0.5,
+            0.9,
+        ),
+        (evidence(chose(), children=(child(11, 300, signals=(fault(11, 300),)),)), "uncaught-exception", 0.9, 1.0),
+        # A program kills its own children when it is done with them.
+        (evidence(fell(), children=(child(9, 0.5),), memory=QUIET), "uncaught-exception", 0.9, 1.0),
+        (evidence(chose(), children=(child(9, 0.5),), memory=QUIET), "uncaught-exception", 0.5, 0.9),
+        (
+            evidence(
+                failed("subprocess.TimeoutExpired", "Command 'x' timed out"), children=(child(9, 0.3),), memory=QUIET
+            ),
+            "uncaught-exception",
+            0.9,
+            1.0,
+        ),
+        (evidence(chose(), children=(child(15, 0.5),)), "uncaught-exception", 0.9, 1.0),
+        (evidence(left(), children=(child(15, 0.5, signals=(sent(15, 0.5, by=PID),)),)), "nonzero-exit", 0.9, 1.0),
+        # Somebody else ended it.
+        (evidence(left(), children=(child(15, 0.5, signals=(sent(15, 0.5, by=4242),)),)), "terminated", 0.7, 0.9),
+        # What died after the exception followed it.
+        (
+            evidence(
+                chose(raised=raised("RuntimeError", "augmentation failed", statement=RAISE, at_ns=before(3))),
+                children=(SEGFAULT,),
+            ),
+            "uncaught-exception",
+            0.9,
+            1.0,
+        ),
+        # A child that left with a code of its own is no better explanation than the program's words.
+        (evidence(chose(), children=(child(1 << 8, 0.5),)), "uncaught-exception", 0.9, 1.0),
+    ],
+)
+def test_the_cause_and_how_sure_it_is(seen: Evidence, cause: str, least: float, most: float) -> None:
+    found = diagnose(seen)
+    assert (found.cause, least <= found.confidence < most) == (cause, True), found
+
+
+def test_the_other_one_is_a_candidate() -> None:
+    assert diagnose(evidence(chose(), children=(SEGFAULT,))).candidates == ("uncaught-exception",)
+    possible = evidence(chose(last_row_ns=before(0.3)), children=(child(11, 6, signals=(fault(11, 6),)),))
+    assert "segmentation-fault" in diagnose(possible).candidates
+
+
+def test_the_evidence_tells_of_both() -> None:
+    told = " ".join(fact.text for fact in diagnose(evidence(chose(), children=(SEGFAULT,))).evidence)
+    assert "augmentation failed" in told
+    assert "SIGSEGV" in told
+
+
+def test_a_pool_that_ends_its_other_workers_is_no_stranger_to_them() -> None:
+    """The worker that left with 3 is asked about, and its parent has ended the other one."""
+    program = failed("concurrent.futures.process.BrokenProcessPool", "A process was terminated abruptly")
+    left_with_3 = child(3 << 8, 0.6)
+    ended = child(15, 0.5, pid=901, signals=(caught(15, before_s=0.5, pid=901, sender_pid=PID),))
+    found = diagnose(evidence(program, ranks=(program,), children=(left_with_3, ended)))
+    assert found.cause == "worker-died"
+
+
+def test_a_run_that_finished_has_no_suspect() -> None:
+    assert find_suspect(evidence(exited(0), children=(SEGFAULT,))) is None
+
+
+def test_of_several_the_first_is_suspected() -> None:
+    second = child(6, 0.4, pid=901, signals=(caught(6, code=1, pid=901, before_s=0.4),))
+    suspect = find_suspect(evidence(chose(), children=(SEGFAULT, second)))
+    assert suspect is not None
+    assert suspect.evidence.subject.pid == 900
+
+
+@pytest.mark.parametrize("delay_s", [0.1, 1.5, 2.5, 10, 14])
+def test_a_later_end_is_never_more_likely_to_follow(delay_s: float) -> None:
+    assert weigh(child(11, 0.2 + delay_s), chose()) >= weigh(child(11, 0.2 + delay_s + 2), chose())
+
+
+def test_what_subprocess_says_of_a_command_is_believed_where_nobody_else_saw_it() -> None:
+    words = "Command '['./tool']' died with <Signals.SIGSEGV: 11>."
+    found = diagnose(evidence(failed("subprocess.CalledProcessError", words)))
+    assert (found.cause, found.confidence < 0.9) == ("segmentation-fault", True)
+    assert "./tool" in found.title
+    own = failed("subprocess.CalledProcessError", words, statement="raise CalledProcessError(-11, 'tool')")
+    assert diagnose(evidence(own)).cause != "segmentation-fault"
