@@ -23,7 +23,7 @@ def test_compare_shows_what_differs_and_curves_over_each_other(
     expect(config.get_by_role("row")).to_have_count(2)
     expect(config).to_contain_text("lr")
     expect(config).not_to_contain_text("model.layers")
-    page.get_by_role("button", name="Also the 1 that are the same").click()
+    page.get_by_role("button", name="Also what is the same").click()
     expect(config).to_contain_text("model.layers")
     summary = page.get_by_role("table").nth(1)
     expect(summary.get_by_role("row").filter(has_text="train/loss")).to_contain_text(re.compile(r"[+−].*%"))

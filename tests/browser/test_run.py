@@ -12,7 +12,7 @@ from tests.browser.axe import serious_findings
 from tests.browser.talking import HOSTILE, begin_talk, record_talk
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
-from tests.e2e.programs import data_directory
+from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
 TABS = ("overview", "charts", "system", "logs", "files", "diagnosis")
@@ -25,6 +25,10 @@ def badge(page: Page, word: str) -> Locator:
 
 def tab(page: Page, name: str) -> Locator:
     return page.get_by_role("navigation", name="Parts of the run").get_by_role("link", name=name)
+
+
+def is_known(server: Served, run: str) -> bool:
+    return server.http.get(f"/runs/{run}").status_code == 200
 
 
 @pytest.fixture
@@ -76,9 +80,10 @@ def test_a_healthy_run_says_its_closest_call(watched: Watched, server: Served) -
     expect(page.get_by_role("region", name="Try this")).to_have_count(0)
 
 
-def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched) -> None:
+def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched, server: Served) -> None:
     program, found = begin(N="doomed")
     with program:
+        wait_until(lambda: is_known(server, found), within_s=30)
         page = watched.open(f"/p/vision/r/{found}")
         expect(badge(page, "Running")).to_be_visible()
         expect(page.get_by_role("article", name="train/loss")).to_be_visible()
@@ -215,9 +220,10 @@ def test_notes_are_written_and_kept(watched: Watched, killed: str) -> None:
     expect(page.get_by_text("<b>check</b> the cooling")).to_be_visible()
 
 
-def test_a_living_run_shows_its_newest_lines_and_steps(watched: Watched) -> None:
+def test_a_living_run_shows_its_newest_lines_and_steps(watched: Watched, server: Served) -> None:
     program, found = begin_talk(N="alive")
     with program:
+        wait_until(lambda: is_known(server, found), within_s=30)
         page = watched.open(f"/p/talk/r/{found}/logs")
         expect(page.get_by_text(re.compile("still here")).last).to_be_visible()
         before = page.locator(".line .number").last.inner_text()

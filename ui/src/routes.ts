@@ -11,14 +11,18 @@ interface Route {
   load: () => Promise<{ default: unknown }>;
 }
 
+// One page at several addresses is one function: going from one to the other keeps it.
+const run = () => import("./pages/Run.svelte");
+const crashes = () => import("./pages/Crashes.svelte");
+
 export const ROUTES: Route[] = [
   { path: "/", title: "", load: () => import("./pages/Home.svelte") },
   { path: "/p/:project", title: "workspace", load: () => import("./pages/Workspace.svelte") },
-  { path: "/p/:project/r/:run", title: "runs / {run}", load: () => import("./pages/Run.svelte") },
-  { path: "/p/:project/r/:run/:tab", title: "runs / {run}", load: () => import("./pages/Run.svelte") },
+  { path: "/p/:project/r/:run", title: "runs / {run}", load: run },
+  { path: "/p/:project/r/:run/:tab", title: "runs / {run}", load: run },
   { path: "/p/:project/compare", title: "compare", load: () => import("./pages/Compare.svelte") },
-  { path: "/p/:project/crashes", title: "crashes", load: () => import("./pages/Crashes.svelte") },
-  { path: "/crashes", title: "crashes", load: () => import("./pages/Crashes.svelte") },
+  { path: "/p/:project/crashes", title: "crashes", load: crashes },
+  { path: "/crashes", title: "crashes", load: crashes },
   { path: "/settings", title: "settings", load: () => import("./pages/Settings.svelte") },
 ];
 

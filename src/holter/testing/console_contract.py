@@ -76,6 +76,12 @@ class ConsoleContract(PortContract):
         found = storage.console.lines(RUN, "output", wanted=ConsoleRange(2))
         assert found == [ConsoleLine(0, 5, 1, "out"), ConsoleLine(1, 6, 2, "err")]
 
+    def test_words_are_found_whatever_their_colours(self, storage: Storage) -> None:
+        storage.console.append(batch(0, ["a \x1b[31mnee\x1b[0mdle", "hay"]))
+        for start in (0, None):
+            assert shown(storage, ConsoleRange(9, start, "NEEDLE")) == ["a \x1b[31mnee\x1b[0mdle"]
+            assert shown(storage, ConsoleRange(9, start, "[31m")) == []
+
     def test_an_event_that_is_said_again_is_one_event(self, storage: Storage) -> None:
         event = Event(7, "a" * 32, 100, "Alerted", {"title": "hot"})
         storage.console.add_events(RUN, [event, Event(5, "a" * 32, 120, "Noted", {"text": "x"})])

@@ -23,8 +23,12 @@ export function deltaWords(first: unknown, other: unknown, format: (value: numbe
   const delta = other - first;
   if (delta === 0) return "±0";
   const sign = delta > 0 ? "+" : "−";
-  const share = first === 0 ? "" : ` (${sign}${percent(Math.abs(delta / first))})`;
+  const share = first === 0 ? "" : ` (${signed(sign, percent(Math.abs(delta / first)))})`;
   return `${sign}${format(Math.abs(delta))}${share}`;
+}
+
+function signed(sign: string, share: string): string {
+  return share.startsWith("<") ? share : sign + share;
 }
 
 function percent(share: number): string {

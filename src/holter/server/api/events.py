@@ -19,7 +19,7 @@ class AskedEvents(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     project: str | None = None
-    runs: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    runs: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
     after: int | None = None
 
 

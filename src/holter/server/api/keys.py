@@ -43,7 +43,7 @@ class AskedKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Of the newest runs of a project, or of the runs named (separated by commas)."""
 
     project: str | None = None
-    runs: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    runs: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
     search: Search = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
 

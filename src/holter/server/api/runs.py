@@ -30,11 +30,11 @@ class AskedTable(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas."""
 
     project: str | None = None
-    filter: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
+    filter: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
     sort: Text = ""
     offset: Count = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 50
-    columns: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
+    columns: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
 
 
 class RunTable(msgspec.Struct, frozen=True):

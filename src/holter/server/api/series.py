@@ -41,7 +41,7 @@ class AskedPoints(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "f
     """The points of some series (keys separated by commas, or one in `key`), from a step to another."""
 
     run: Id
-    keys: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    keys: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
     key: MetricName = ""
     first: int | None = None
     last: int | None = None
