@@ -110,3 +110,11 @@ def test_a_thread_that_calls_sys_exit_ends_alone() -> None:
     source = "import threading; t = threading.Thread(target=sys.exit, args=(3,)); t.start(); t.join()"
     assert run(BEGIN + source, HOLTER_WITHOUT="sidecar").returncode == 0
     assert finished() == [("atexit", None)]
+
+
+@pytest.mark.parametrize("wait", ["sigwait([signal.SIGTERM])", "sigtimedwait([signal.SIGTERM], 5)"])
+def test_a_sigterm_that_the_program_waits_for_is_seen(wait: str) -> None:
+    source = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); os.kill(os.getpid(), 15)\n"
+    ended = run(BEGIN + source + f"got = signal.{wait}; print(getattr(got, 'si_signo', got) == 15); os._exit(0)")
+    assert (ended.returncode, ended.stdout) == (0, "True\n")
+    assert only_run().view.state == "crashed"

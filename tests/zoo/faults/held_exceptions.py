@@ -87,7 +87,8 @@ FAULTS = [
         "    print(pool.submit(lambda: 1).result())",
     ),
     failing("becomes a program that is not there", "os.execvp('no-such-trainer', ['no-such-trainer'])"),
-    failing("loses the connection to its data", RESET, cause="connection-lost"),
+    # `connection-lost` is that of a run to its server; what a program reads its data from may be meant as well.
+    failing("loses the connection to its data", RESET, also=("connection-lost",)),
     # Nobody was there to be lost.
     failing(
         "finds nobody at the address of its data",

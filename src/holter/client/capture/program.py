@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from holter.client.boundary import is_strict
+from holter.client.capture.awaited import AwaitedHook
 from holter.client.capture.children import Address, ChildHooks
 from holter.client.capture.description import Describer
 from holter.client.capture.exceptions import ExceptionHooks
@@ -68,6 +69,7 @@ class ProgramHooks:
         self._faults = FaultLog()
         self._witness = SignalWitness()
         self._leaving = LeavingHook(self._leave_at_once)
+        self._awaited = AwaitedHook(self._keep_signal)
 
     @property
     def asked(self) -> tuple[int | None, str]:
@@ -79,6 +81,7 @@ class ProgramHooks:
         self._rank = rank
         self._exceptions.install()
         self._leaving.install()
+        self._awaited.install()
         recorded = self._recorded()
         if len(recorded) == 1:
             name = f"faults-{rank}.log" if rank else "faults.log"
@@ -122,6 +125,7 @@ class ProgramHooks:
         self._tasks.restore()
         self.children.restore()
         self._leaving.restore()
+        self._awaited.restore()
         if not self._is_leaving:
             self._follow_signals()
             self._faults.restore()
