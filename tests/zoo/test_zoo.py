@@ -38,7 +38,8 @@ def sample() -> list[Wanted]:
 
 
 def parameters(wanted: list[Wanted]) -> list[object]:
-    return [pytest.param(pair, id=f"{pair[0].name} [{pair[1].name}]") for pair in wanted]
+    named = {f"{fault.name} [{mode.name}]": (fault, mode) for fault, mode in wanted}
+    return [pytest.param(pair, id=name) for name, pair in named.items()]
 
 
 class Zoo:

@@ -186,6 +186,7 @@ FAULTS = [
         "import os\nfrom training import begin, mark, stay\nbegin()\nmark('parent', os.getppid())\nstay()\n",
         ends=(143,),
         cause="terminated",
+        run_state="failed",  # of the shell, which outlived it
         command=(
             "bash",
             "-c",
