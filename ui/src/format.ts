@@ -48,7 +48,8 @@ function trimmed(value: number, step: number): string {
   return text.replace(/0$/, "").replace(/\.0*$/, "") || "0";
 }
 
-export function bytes(count: number): string {
+/** With as many digits as tell values apart that are a step away from each other. */
+export function bytes(count: number, step?: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let at = 0;
   let size = count;
@@ -56,6 +57,7 @@ export function bytes(count: number): string {
     size /= 1024;
     at++;
   }
+  if (step && at > 0) return `${trimmed(size, step / 1024 ** at)} ${units[at]}`;
   return `${at === 0 ? size : size.toFixed(size < 10 ? 1 : 0)} ${units[at]}`;
 }
 

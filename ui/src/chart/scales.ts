@@ -67,7 +67,8 @@ export function yTicks(span: Span, many: number, kind: YKind, isLog: boolean): T
   const rough = (span.high - span.low) / Math.max(1, many);
   if (kind === "bytes") {
     const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, span.high)) / Math.log(1024)));
-    return stepped(span, roundStep(rough / unit) * unit, (value) => (value === 0 ? "0" : format.bytes(value)));
+    const step = roundStep(rough / unit) * unit;
+    return stepped(span, step, (value) => (value === 0 ? "0" : format.bytes(value, step)));
   }
   const step = roundStep(rough);
   const unit = kind === "percent" ? " %" : "";
@@ -101,7 +102,8 @@ export function xTicks(span: Span, many: number, kind: XKind): Tick[] {
     const step = kind === "step" ? Math.max(1, roundStep(rough, [1, 2, 5, 10])) : roundStep(rough);
     return stepped(span, step, (value) => format.tick(value, step));
   }
-  const step = rough < 1 ? roundStep(rough) : (TIME_STEPS.find((each) => each >= rough) ?? roundStep(rough));
+  // A clock on the wall has no fractions of a second.
+  const step = rough < 1 && kind === "relative" ? roundStep(rough) : (TIME_STEPS.find((each) => each >= rough) ?? roundStep(rough));
   if (kind === "relative") return stepped(span, step, (value) => relativeText(value, step));
   const shift = -new Date(span.low * 1000).getTimezoneOffset() * 60;
   const local = { low: span.low + shift, high: span.high + shift };
