@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable
 
+from holter.client.threads import start_quietly
+
 
 def in_time(work: Callable[[], object], seconds: float) -> bool:
     """Do the work; return after `seconds` even if it is not done. True if it is.
@@ -19,7 +21,7 @@ def in_time(work: Callable[[], object], seconds: float) -> bool:
 
     thread = threading.Thread(target=keep_failure, name="holter-finish", daemon=True)
     try:
-        thread.start()
+        start_quietly(thread)
     except RuntimeError:  # no more threads, or the interpreter is ending: then without a bound
         work()
         return True

@@ -4,6 +4,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from holter.client.threads import start_quietly
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
 from holter.wire.way_back import Ended, Lines, Look, Say, Stop, Watch, decode_to_client, encode
@@ -75,7 +76,7 @@ class SidecarLink:
     def _listen(self, ours: "socket.socket") -> None:
         thread = threading.Thread(target=self._receive, args=(ours,), name="holter-way-back", daemon=True)
         try:
-            thread.start()
+            start_quietly(thread)
         except RuntimeError as error:
             self._voice.warn("thread", f"no thread for warnings from the sidecar ({error}); recording goes on")
 
