@@ -18,7 +18,8 @@ expect.set_options(timeout=15_000)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: as long as Playwright is there, no other test can have an event loop.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if chromium is None:

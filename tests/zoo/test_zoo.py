@@ -63,7 +63,7 @@ def _key(wanted: Wanted) -> tuple[str, str]:
 
 def _wanted_by(item: pytest.Item) -> Iterator[Wanted]:
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    if "wanted" in parameters:
+    if "zoo" in getattr(item, "fixturenames", ()):
         yield parameters["wanted"]
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ def is_kernel_before(major: int, minor: int) -> bool:
     return (int(release[0]), int(release[1])) < (major, minor)
 
 
+def read(pidfd: int, pid: int, *, started: int) -> ExitStatus | None:
+    with closing(ExitWitnesses()) as witnesses:
+        return witnesses.read(pidfd, pid, started=started)
+
+
 class Watched:
     """A real child, with what a watcher knows of it."""
 
@@ -33,7 +39,7 @@ class Watched:
         self.pidfd = os.pidfd_open(child.pid)
 
     def read(self) -> ExitStatus | None:
-        return ExitWitnesses().read(self.pidfd, self.child.pid, started=self.started)
+        return read(self.pidfd, self.child.pid, started=self.started)
 
     def become_zombie(self) -> None:
         os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOWAIT)
@@ -85,13 +91,13 @@ def test_a_zombie_that_left_by_itself_has_its_own_code(watched: Watched) -> None
 def test_a_zombie_with_the_pid_of_ours_is_not_ours(watched: Watched) -> None:
     watched.child.kill()
     watched.become_zombie()
-    assert ExitWitnesses().read(watched.pidfd, watched.child.pid, started=watched.started + 1) is None
+    assert read(watched.pidfd, watched.child.pid, started=watched.started + 1) is None
 
 
 def test_without_a_pidfd_a_reaped_process_is_lost(watched: Watched) -> None:
     watched.child.kill()
     watched.child.wait()
-    assert ExitWitnesses().read(-1, watched.child.pid, started=watched.started) is None
+    assert read(-1, watched.child.pid, started=watched.started) is None
 
 
 def test_a_process_whose_other_threads_run_on_has_not_ended(tmp_path: Path) -> None:
