@@ -26,7 +26,7 @@ from holter.diagnosis.loading import Rule, load_rules
 from holter.diagnosis.origins import find_origin
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.processes import tell_order
-from holter.diagnosis.suspicion import Suspect, find_suspect
+from holter.diagnosis.suspicion import Suspect, find_suspect, has_unseen_victim
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
@@ -106,8 +106,12 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
         told = _conclude(evidence, own)
     else:
         told = _conclude_about_others(evidence, own, judge(origin, rules))
-    suspect = find_suspect(origin) if told.cause in VAGUE else None
-    return _weigh_up(evidence, told, suspect, judge(suspect.evidence, rules)) if suspect else told
+    if told.cause not in VAGUE:
+        return told
+    suspect = find_suspect(origin)
+    if suspect is not None:
+        return _weigh_up(evidence, told, suspect, judge(suspect.evidence, rules))
+    return _with_candidates(told, ["cgroup-out-of-memory"]) if has_unseen_victim(origin) else told
 
 
 def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
@@ -213,10 +217,7 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
         return told
     is_known = best is not None and best.cause not in VAGUE
     if best is None or not is_known or suspect.likelihood < SURE_ENOUGH:
-        others = [cause for cause in _causes(judged.verdicts) if cause not in (*VAGUE, told.cause)]
-        candidates = tuple(dict.fromkeys([*told.candidates, *others]))[:MOST_CANDIDATES]
-        confidence = min(told.confidence, MOST_WITH_SUSPECT)
-        return msgspec.structs.replace(told, confidence=confidence, candidates=candidates)
+        return _with_candidates(told, [each for each in _causes(judged.verdicts) if each not in (*VAGUE, told.cause)])
     child = suspect.evidence.subject
     linked = msgspec.structs.replace(
         best,
@@ -226,6 +227,12 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
         state=told.state,
     )
     return _tell(evidence, judged, linked, candidates=() if linked.confidence >= 0.9 else _some(told.cause))
+
+
+def _with_candidates(told: Diagnosis, others: Sequence[str]) -> Diagnosis:
+    candidates = tuple(dict.fromkeys([*told.candidates, *others]))[:MOST_CANDIDATES]
+    confidence = min(told.confidence, MOST_WITH_SUSPECT)
+    return msgspec.structs.replace(told, confidence=confidence, candidates=candidates)
 
 
 def _some(cause: str | None) -> tuple[str, ...]:

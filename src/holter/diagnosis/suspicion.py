@@ -65,6 +65,13 @@ def find_suspect(evidence: Evidence) -> Suspect | None:
     return Suspect(evidence=about(evidence, child), likelihood=likelihood)
 
 
+def has_unseen_victim(evidence: Evidence) -> bool:
+    """Whether the kernel killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
+    own = next((level for level in evidence.memory.levels if level.level == 0), None)
+    known = [child for child in evidence.children if child.signal == signal.SIGKILL]
+    return bool(own and own.kills and own.kills_lately != 0 and own.kills > len(known))
+
+
 def weigh(child: End, end: End) -> float:
     """How likely the death of the one led to the end of the other, by their times; 0 for not at all."""
     delay_s = (decided_ns(end) - child.at_ns) / 1e9

@@ -175,3 +175,18 @@ def test_what_subprocess_says_of_a_command_is_believed_where_nobody_else_saw_it(
     assert "./tool" in found.title
     own = failed("subprocess.CalledProcessError", words, statement="raise CalledProcessError(-11, 'tool')")
     assert diagnose(evidence(own)).cause != "segmentation-fault"
+
+
+def test_a_kill_for_memory_whose_victim_nobody_saw_makes_the_program_s_own_words_less_sure() -> None:
+    told = diagnose(evidence(chose(), memory=OOM, state="failed"))
+    assert (told.cause, told.candidates) == ("uncaught-exception", ("cgroup-out-of-memory",))
+    assert told.confidence < 0.9
+    assert diagnose(evidence(chose(), memory=QUIET, state="failed")).confidence >= 0.9
+
+
+def test_an_exit_code_that_only_the_program_told_of_is_no_certainty() -> None:
+    left = Finished(at_ns=before(0.1), how="atexit", exit_code=130)
+    gone = End(pid=PID, at_ns=before(0), source="gone", finished=left)
+    told = diagnose(evidence(gone, state="failed"))
+    assert told.cause == "nonzero-exit"
+    assert told.confidence < 0.9

@@ -30,6 +30,8 @@ _WORDS = {
     127: "what a shell says of a command that it can't find",
 }
 
+UNWATCHED = 0.85
+
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where the subject chose to leave with a code of its own."""
@@ -66,6 +68,8 @@ def _code(end: End) -> int | None:
 
 def _confidence(evidence: Evidence, code: int) -> float:
     end = evidence.subject
+    if end.finished is not None and end.finished.is_leaving and end.code is None:
+        return UNWATCHED  # who did not see its end did not see what led to it either
     if end.finished is not None or end.role in ("program", "rank"):
         return 0.97 if end.finished is not None else 0.93
     is_shell_code = 128 < code <= 128 + 64
