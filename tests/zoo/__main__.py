@@ -21,7 +21,7 @@ from tests.zoo.page import write_page
 from tests.zoo.runner import LANES, Runner
 
 PAGE = Path(__file__).parents[2] / "docs" / "zoo.md"
-CASES = Path(__file__).parents[2] / "benchmarks" / "results" / "zoo.json"
+CASES = Path(__file__).parents[2] / "benchmarks" / "results" / "zoo" / "cases.json"
 
 
 def main() -> int:
