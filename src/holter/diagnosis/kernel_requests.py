@@ -1,6 +1,9 @@
 """What a notebook's kernel was asked before it ended; what comes after is the server tidying up, and no cause."""
 
+from holter.diagnosis import facts, testimony
+from holter.diagnosis.advice import advise
 from holter.model.evidence import Evidence, KernelEvent
+from holter.model.verdicts import Verdict
 
 SOON_S = 60.0
 """A kernel that does not listen is given some seconds, then it is ended."""
@@ -15,3 +18,19 @@ def last_request(evidence: Evidence) -> KernelEvent | None:
         if event.kind in ("restart", "shutdown") and 0 <= (end_ns - event.at_ns) / 1e9 <= SOON_S
     ]
     return asked[-1] if asked else None
+
+
+def verdict_of(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str, state: str) -> Verdict:
+    """That somebody asked for this in the middle of a cell: `done` is `restarted` or `shut down`."""
+    end = evidence.subject
+    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
+    text = f"the kernel was to be {done} while a cell was running"
+    found = [facts.fact("jupyter", asked.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
+    return Verdict(
+        cause=cause,
+        confidence=0.97,
+        title=f"The notebook's kernel was {done} while a cell was running{step}",
+        because=testimony.few(found),
+        advice=advise(cause, evidence),
+        state=state,
+    )

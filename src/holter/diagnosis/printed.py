@@ -70,11 +70,6 @@ def _may_have_led_to(code: int | None, raised: Raised) -> bool:
     return code == 1 or (looks_uncaught(raised) and "\n" not in raised.message)
 
 
-def is_printed(end: End) -> bool:
-    """Its exception is known by the console alone."""
-    return end.raised is not None and end.raised.where == "printed"
-
-
 def _reported_ranks(evidence: Evidence, raised: Raised, lines: Sequence[Said], /) -> tuple[End, ...]:
     """The children that torchrun's report calls ranks, each with what it printed behind its `[rank1]:`."""
     numbers = {int(found["pid"]): int(found["rank"]) for found in _FAILED_RANK.finditer(raised.message)}

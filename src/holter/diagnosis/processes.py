@@ -93,12 +93,6 @@ def died_ns(end: End) -> int:
     return max([end.at_ns, *(each.at_ns for each in end.signals), *([end.raised.at_ns] if end.raised else [])])
 
 
-def is_dragged_along(end: End, evidence: Evidence) -> bool:
-    """Whether this rank only followed another's death: sent SIGTERM by its agent, or lost its partner."""
-    order = order_of_death(evidence.ranks)
-    return order is not None and any(end.pid == other.pid and end.at_ns == other.at_ns for other in order.followers)
-
-
 def lost_a_peer(end: End) -> bool:
     """It died because another process stopped answering, by its own words."""
     return end.raised is not None and PEER_LOST.search(whole_text(end.raised)) is not None

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-Scalar = float | int | bool
 Row = dict[str, Any]
 
 

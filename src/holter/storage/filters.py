@@ -3,8 +3,6 @@
 import msgspec
 
 Value = str | float | bool | None
-COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "~", "!~")
-"""`~` is: contains, whatever the case."""
 
 
 class Compare(msgspec.Struct, frozen=True):

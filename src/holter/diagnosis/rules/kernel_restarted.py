@@ -6,13 +6,11 @@ is ended with SIGTERM and SIGKILL. A restart while no cell runs is a normal end 
 Save checkpoints within the cell, or run long trainings as a script, which no restart can reach.
 """
 
-from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
-from holter.diagnosis.kernel_requests import last_request
+from holter.diagnosis.kernel_requests import last_request, verdict_of
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Example
 
 CAUSE = "kernel-restarted"
 
@@ -22,18 +20,7 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "restart" or not asked.is_busy:
         return None
-    end = evidence.subject
-    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
-    text = "the kernel was asked to restart while a cell was running"
-    found = [facts.fact("jupyter", asked.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
-    return Verdict(
-        cause=CAUSE,
-        confidence=0.97,
-        title=f"The notebook's kernel was restarted while a cell was running{step}",
-        because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
-        state=FAILED,
-    )
+    return verdict_of(CAUSE, evidence, asked=asked, done="restarted", state=FAILED)
 
 
 _BUSY = KernelEvent(at_ns=before(2.5), kind="restart", is_busy=True)

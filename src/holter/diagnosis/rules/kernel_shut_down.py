@@ -5,13 +5,11 @@ A shutdown while no cell runs is a normal end and no cause.
 Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its kernels.
 """
 
-from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
-from holter.diagnosis.kernel_requests import last_request
+from holter.diagnosis.kernel_requests import last_request, verdict_of
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Example
 
 CAUSE = "kernel-shut-down"
 
@@ -21,18 +19,7 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "shutdown" or not asked.is_busy:
         return None
-    end = evidence.subject
-    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
-    text = "the kernel was asked to shut down while a cell was running"
-    found = [facts.fact("jupyter", asked.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
-    return Verdict(
-        cause=CAUSE,
-        confidence=0.97,
-        title=f"The notebook's kernel was shut down while a cell was running{step}",
-        because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
-        state=CRASHED,
-    )
+    return verdict_of(CAUSE, evidence, asked=asked, done="shut down", state=CRASHED)
 
 
 _BUSY = KernelEvent(at_ns=before(3), kind="shutdown", is_busy=True)

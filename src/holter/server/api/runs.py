@@ -21,7 +21,6 @@ from holter.storage.filters import All, Compare
 from holter.storage.runs import RunQuery
 
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
-ShortText = Annotated[str, msgspec.Meta(max_length=256)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 

@@ -1,7 +1,5 @@
 """Lines of a chart: series in buckets along steps, time, time since the start, or another metric."""
 
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 
@@ -87,9 +85,3 @@ def _joined(steps: Ints, places: Floats, other_steps: Ints, values: Floats, /) -
     found = np.minimum(np.searchsorted(steps, other_steps), len(steps) - 1)
     is_there = steps[found] == other_steps
     return places[found[is_there]], values[is_there]
-
-
-def raw_series(storage: Storage, run: str, *, keys: Sequence[str]) -> dict[str, tuple[Ints, Ints, Floats]]:
-    """Steps, times and values of whole series, by key."""
-    found = {key: storage.series.points(Line(run, key)) for key in keys}
-    return {key: (points.steps, points.at_ns, points.values) for key, points in found.items()}
