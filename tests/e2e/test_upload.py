@@ -53,7 +53,7 @@ def wait_for(far: Path, run_id: str) -> None:
 def assert_same(server: Served, far: Path, run_id: str) -> None:
     """The server's files are ours byte for byte, and its series has each of our points once, in order."""
     kept, ours = run_directory(str(far), run_id), local_directory(run_id)
-    assert journal_bytes(kept) == journal_bytes(ours)
+    wait_until(lambda: journal_bytes(kept) == journal_bytes(ours), within_s=30)
     wait_until(lambda: printed(kept) == printed(ours))
     local = [(row["_step"], row["loss"]) for row in recorded_rows(ours)]
     wait_until(lambda: len(points(server, run_id)) >= len(local), within_s=20)
