@@ -132,12 +132,14 @@ def test_ranks_on_one_host_share_one_sidecar_and_one_run() -> None:
     import os, time, holter
     run = holter.init()
     run.log({"rank": int(os.environ["RANK"])})
-    time.sleep(2.5)
+    print("logged", flush=True)
+    time.sleep(4)
     """
     ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared") for rank in range(3)]
     directory = str(data_directory() / "runs" / "shared")
-    time.sleep(1.8)
-    assert len(sidecars(directory)) == 1
+    for rank in ranks:
+        first_line(rank)
+    wait_until(lambda: len(sidecars(directory)) == 1)  # those of the others have handed over and left
     for rank in ranks:
         assert rank.wait(20) == 0
         rank.communicate()
