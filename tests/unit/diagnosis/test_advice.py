@@ -116,3 +116,12 @@ def test_special_remedies_come_first_and_advice_stays_short() -> None:
     found = advise("gpu-out-of-memory", evidence(failed("ValueError", "x"), is_notebook=True), special)
     assert found[0] == special(evidence(failed("ValueError", "x")))
     assert len(found) <= MOST
+
+
+@pytest.mark.parametrize(("unused", "is_told"), [("2.00 MiB", False), ("30.50 GiB", True)])
+def test_another_allocator_is_advised_only_where_the_pieces_would_have_sufficed(unused: str, *, is_told: bool) -> None:
+    message = (
+        f"CUDA out of memory. Tried to allocate 30.00 GiB. […] and {unused} is reserved by PyTorch but unallocated."
+    )
+    advice = advise("gpu-out-of-memory", evidence(failed("torch.OutOfMemoryError", message)))
+    assert any(f"expandable_segments:True: {unused}" in each for each in advice) is is_told

@@ -3,7 +3,7 @@
 import re
 
 from holter.diagnosis import words
-from holter.diagnosis.memory_reading import tight_level
+from holter.diagnosis.memory_reading import tight_level, unused_in_pieces
 from holter.diagnosis.remedies.particulars import BATCH, WORKERS, disks, find_number, scheduler, uses
 from holter.model.evidence import Evidence
 
@@ -91,9 +91,10 @@ def detach_losses(evidence: Evidence) -> str:
 def less_fragmentation(evidence: Evidence) -> str:
     """The allocator of PyTorch can give back what lies between."""
     raised = evidence.subject.raised
-    if raised is None or "reserved" not in raised.message:
+    unused = unused_in_pieces(raised.message) if raised else ""
+    if not unused:
         return ""
-    return "set PYTORCH_ALLOC_CONF=expandable_segments:True: much of the GPU's memory was reserved in unusable pieces"
+    return f"set PYTORCH_ALLOC_CONF=expandable_segments:True: {unused} lay reserved in pieces too small to use"
 
 
 def free_the_gpu(evidence: Evidence) -> str:

@@ -11,6 +11,7 @@ import re
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.memory_reading import unused_in_pieces
 from holter.diagnosis.specimens import evidence, exited, failed, said
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence, Holder, Surroundings
@@ -102,16 +103,14 @@ def _holder_facts(evidence: Evidence) -> list[Fact]:
 
 def _shared_facts(evidence: Evidence) -> list[Fact]:
     raised = evidence.subject.raised
-    if raised is None or "reserved by PyTorch but unallocated" not in raised.message:
+    unused = unused_in_pieces(raised.message) if raised else ""
+    if raised is None or not unused:
         return []
-    size = re.search(r"and ([\d.]+ [KMGT]iB) is reserved by PyTorch but unallocated", raised.message)
-    if size is None:
-        return []
-    return [facts.fact(facts.EXCEPTION, raised.at_ns, f"{size[1]} were reserved by PyTorch and not in use")]
+    return [facts.fact(facts.EXCEPTION, raised.at_ns, f"{unused} were reserved by PyTorch and not in use")]
 
 
 _TORCH = (
-    "CUDA out of memory. Tried to allocate 64.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 28.60 GiB is"
+    "CUDA out of memory. Tried to allocate 6.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 1.00 GiB is"
     " free. Process 400 has 110.60 GiB memory in use. Of the allocated memory 20.00 GiB is allocated by PyTorch, and"
     " 8.20 GiB is reserved by PyTorch but unallocated."
 )
