@@ -37,12 +37,15 @@ def main() -> int:
     modes = [
         mode for mode in (all_modes() if chosen.modes == "all" else [STANDARD]) if re.search(chosen.mode, mode.name)
     ]
-    cases = _run(faults, modes, lanes=chosen.lanes, times=chosen.times)
+    wanted = plan(faults, modes, times=chosen.times, normal_times=chosen.normal_times)
+    cases = _run(wanted, lanes=chosen.lanes)
     chosen.cases.parent.mkdir(parents=True, exist_ok=True)
     chosen.cases.write_bytes(msgspec.json.format(msgspec.json.encode(cases)))
     page = write_page(cases, faults, machine=_machine())
     print(page)
-    if chosen.write:
+    if chosen.write and chosen.only:
+        print(f"{PAGE} stays as it is: it is about all faults, and only some were run", file=sys.stderr)
+    elif chosen.write:
         PAGE.write_text(page)
         print(f"written to {PAGE}", file=sys.stderr)
     for name, why in missing.items():
@@ -50,8 +53,14 @@ def main() -> int:
     return _complain(cases)
 
 
-def _run(faults: list[Fault], modes: list[Mode], *, lanes: int, times: int) -> list[Case]:
-    wanted = [(fault, mode) for mode in modes for fault in faults if applies(fault, mode)] * times
+def plan(faults: list[Fault], modes: list[Mode], *, times: int, normal_times: int) -> list[tuple[Fault, Mode]]:
+    """Each fault in each mode that makes sense for it. Normal ends come more often: one false verdict is too many."""
+    once = [(fault, mode) for mode in modes for fault in faults if applies(fault, mode)]
+    normal = [(fault, mode) for fault, mode in once if fault.cause is None]
+    return once * times + normal * times * (normal_times - 1)
+
+
+def _run(wanted: list[tuple[Fault, Mode]], *, lanes: int) -> list[Case]:
     began = time.monotonic()
     cases: list[Case] = []
     with Runner(lanes) as runner, contextlib.suppress(KeyboardInterrupt):  # then of those that there are
@@ -84,6 +93,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--modes", choices=("all", "standard"), default="all")
     parser.add_argument("--mode", default="", help="a pattern for the name of the modes")
     parser.add_argument("--times", type=int, default=1, help="how often each")
+    parser.add_argument("--normal-times", type=int, default=1, help="how many times as often each normal end")
     parser.add_argument("--lanes", type=int, default=LANES, help="how many at a time")
     parser.add_argument("--cases", type=Path, default=CASES, help="where to keep every case, as JSON")
     parser.add_argument("--write", action="store_true", help="write docs/zoo.md")

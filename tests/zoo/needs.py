@@ -63,7 +63,8 @@ def _lacks(need: str) -> str:
     if need == "python3.11" and sys.version_info[:2] != (3, 11):
         return "not on this platform: this Python sees it coming and raises"
     is_there = {
-        "torch": importlib.util.find_spec("torch") is not None,
+        "gpu": os.path.exists("/dev/nvidia0"),
+        **{library: importlib.util.find_spec(library) is not None for library in ("torch", "cupy", "jax")},
         **{tool: shutil.which(tool) is not None for tool in ("gcc", "g++", "perl")},
     }
     return "" if is_there.get(need, True) else f"no {need}"

@@ -10,22 +10,23 @@ from tests.zoo.modes import AFTER, ALONE, OLD_KERNEL, ORDINARY_USER, ROOT_USER, 
 HEAD = """# The crash zoo
 
 Programs that really die, in ways that are known, and what `holter why` made of them. `make zoo` runs them all in every
-mode and writes this page; `make test` runs each once and a sample over the modes. A fault is a few lines in
+mode and writes this page; `make test` runs each open one once and a sample over the modes. A fault is a few lines in
 [tests/zoo/faults](../tests/zoo/faults).
 
 **Open** faults are those that the rules may be written against. **Held** faults were written apart from the rules:
-nobody tunes a rule against them, they are for reporting only. A verdict is *right* when its cause and the run's state
-both are. *Abstained* means `unknown` with candidates. *Sure* is a confidence of 0.9 or more, and *wrong though sure*
-must stay 0. Times are from the death to an answer of `holter why` that stayed, its own start included.
+nobody tunes a rule against them, no test asks for them, they are for reporting only. A verdict is *right* when its
+cause and the run's state both are. *Abstained* means `unknown` with candidates. *Sure* is a confidence of 0.9 or more,
+and *wrong though sure* must stay 0. Times are from the death to an answer of `holter why` that stayed, its own start
+included.
 """
 
 FIRST_SEEN = """
-When the held faults of the first edition met the rules for the first time (15 November 2026, 129 deaths and 23 normal
-ends, nobody who wrote a rule had seen one), 87.6 % of the deaths were told right by client + sidecar as root (113 of
-129, 13 wrong though sure, Brier score 0.114) and 72.7 % by `holter run` alone (93 of 128, 12 wrong though sure); no
-normal end got a verdict. Most had one root: the death of a child that nobody saw, or that was not tied to its parent's
-own words. That root has been mended since, so **these faults are no longer unseen** and the table below is not an
-estimate for the next fault; the figures above are.
+Once a rule was mended for what a held fault showed, that fault is open, and another takes its place. When the first
+edition of them met the rules (15 November 2026, 129 deaths and 23 normal ends, nobody who wrote a rule had seen one),
+87.6 % of the deaths were told right by client + sidecar as root (113 of 129, 13 wrong though sure, Brier score 0.114)
+and 72.7 % by `holter run` alone (93 of 128, 12 wrong though sure); no normal end got a verdict. Most had one root: the
+death of a child that nobody saw, or that was not tied to its parent's own words. Those faults are open now. Below is
+the second edition, written by somebody who saw neither the rules nor a verdict.
 """
 
 Group = tuple[str, Callable[[Mode], bool]]

@@ -16,6 +16,8 @@ from holter.model.records import (
     KINDS,
     Alerted,
     Beat,
+    CellEnded,
+    CellStarted,
     ChildExited,
     Console,
     Described,
@@ -24,6 +26,8 @@ from holter.model.records import (
     Facts,
     Finished,
     Flushed,
+    HeldVariable,
+    KernelAsked,
     Launched,
     Looked,
     Lost,
@@ -182,7 +186,18 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
         Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"),
         Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}),
         Edited(at_ns=44, by="ann", name="better", tags=("kept",)),
+        KernelAsked(at_ns=47, kind="restart", is_busy=True),
     ]
+
+
+@every_format
+def test_what_a_notebook_said_in_a_recorded_run(version: str) -> None:
+    found = digested(version, COMMAND)
+    assert found.cell == CellStarted(at_ns=45, ordinal=2, number=7, source="train()", rss_bytes=1048576)
+    held = HeldVariable(name="cache", type="dict", what="3 items", host_bytes=4096, gpu_bytes=1)
+    assert found.cell_ended == CellEnded(
+        at_ns=46, ordinal=2, number=7, peak_bytes=2097152, error="E", variables=(held,)
+    )
 
 
 def test_every_kind_of_record_is_in_the_newest_recording() -> None:

@@ -1,4 +1,8 @@
-"""Each fault once as a training with its sidecar, and a sample over all modes. `make zoo` runs the whole matrix."""
+"""Each open fault once as a training with its sidecar, and a sample over all modes.
+
+`make zoo` runs the whole matrix, and the held faults: no test depends on those, so that nobody is led to mend a rule
+for one of them.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.zoo.case import Case
-from tests.zoo.fault import OPEN, Fault, load_faults
+from tests.zoo.fault import HELD, OPEN, Fault, load_faults
 from tests.zoo.figures import wrong_confident
 from tests.zoo.modes import RUN, STANDARD, Mode, all_modes
 from tests.zoo.needs import applies, is_command, lacks
@@ -14,9 +18,11 @@ from tests.zoo.runner import Runner
 
 Wanted = tuple[Fault, Mode]
 
-FAULTS = load_faults()
+EVERY_FAULT = load_faults()
+# Those of a GPU want all of it for themselves; test_gpu_recordings.py has what they left on one.
+FAULTS = [fault for fault in EVERY_FAULT if fault.share == OPEN and "gpu" not in fault.needs]
 # Where faults are many: every so manieth, another one in each mode.
-STRIDE = 30
+STRIDE = 60
 
 
 def once() -> list[Wanted]:
@@ -79,9 +85,7 @@ def zoo(request: pytest.FixtureRequest) -> Iterator[Zoo]:
 def test_a_death_is_told_right(zoo: Zoo, wanted: Wanted) -> None:
     case = zoo.case(wanted)
     assert not case.trouble
-    assert not wrong_confident([case]), case.words
-    if case.share == OPEN:
-        assert case.is_right, f"{case.words}\n{case.answer}\n{case.output}"
+    assert case.is_right, f"{case.words}\n{case.answer}\n{case.output}"
 
 
 @pytest.mark.timeout(900)
@@ -94,5 +98,7 @@ def test_a_death_is_never_told_wrong_with_certainty(zoo: Zoo, wanted: Wanted) ->
 
 
 def test_the_zoo_is_large() -> None:
-    assert len([fault for fault in FAULTS if fault.share == OPEN and fault.cause]) >= 60
-    assert len([fault for fault in FAULTS if fault.cause is None]) >= 20
+    for share in (OPEN, HELD):
+        faults = [fault for fault in EVERY_FAULT if fault.share == share]
+        assert len([fault for fault in faults if fault.cause]) >= 90
+        assert len([fault for fault in faults if fault.cause is None]) >= 20

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 
 from holter.catalog.completion import complete, complete_files
 from holter.catalog.ended_runs import EndedRuns
@@ -9,6 +10,7 @@ from holter.catalog.run_view import LoadedRun, RunView, is_awaited, load_run
 from holter.catalog.verdict import judge
 from holter.errors import JournalError, NoRun
 from holter.journal.rundir import run_directory
+from holter.model.records import KERNEL
 from holter.model.state import Lateness
 
 PATIENCE_S = 2.0
@@ -16,15 +18,22 @@ POLL_S = 0.05
 
 
 class Catalog:
-    """Reads one data directory. Completes on the way what a sidecar that died could not write any more."""
+    """Reads one data directory. Completes on the way what a sidecar that died could not write any more.
 
-    def __init__(self, data: str, lateness: Lateness | None = None) -> None:
+    Args:
+        now_ns: the time by the clock of the runs' machines, where that is known to differ from ours.
+    """
+
+    def __init__(
+        self, data: str, lateness: Lateness | None = None, *, now_ns: Callable[[], int] = time.time_ns
+    ) -> None:
         self.data = data
         self.unreadable: dict[str, str] = {}
         """Directories that could not be read, with the reason; filled by `views`."""
         self.settled: set[str] = set()
         """Runs to which nobody is left to add anything; filled by `views`."""
         self._lateness = lateness or Lateness()
+        self._now_ns = now_ns
         self._ended = EndedRuns(data)
 
     def views(self) -> list[RunView]:
@@ -46,7 +55,7 @@ class Catalog:
         """
         directory = run_directory(self.data, run)
         deadline = time.monotonic() + patience_s
-        while (loaded := self._load(directory)) and is_awaited(loaded.digests, time.time_ns()):
+        while (loaded := self._load(directory)) and is_awaited(loaded.digests, self._now_ns()):
             if time.monotonic() > deadline:
                 loaded = self._load(directory, is_patient=False)
                 break
@@ -69,7 +78,8 @@ class Catalog:
                 f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it"
             )
         if not wanted:
-            return views[0].id
+            # A kernel that is recorded for its own sake is meant only where there is nothing else.
+            return next((view.id for view in views if view.kind != KERNEL), views[0].id)
         named = [view.id for view in views if view.name == wanted]
         begun = [view.id for view in views if view.id.startswith(wanted)]
         if named:
@@ -88,7 +98,7 @@ class Catalog:
         return [name for name in found if not name.startswith(".")]
 
     def _load(self, directory: str, *, is_patient: bool = True) -> LoadedRun | None:
-        return load_run(directory, now_ns=time.time_ns(), lateness=self._lateness, is_patient=is_patient)
+        return load_run(directory, now_ns=self._now_ns(), lateness=self._lateness, is_patient=is_patient)
 
     def _view(self, run: str) -> RunView | None:
         directory = run_directory(self.data, run)

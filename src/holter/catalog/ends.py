@@ -15,8 +15,11 @@ from holter.probes.identity import is_alive
 
 # The parent and the sidecar may both tell of a child; a pid is given to another process only much later.
 SAME_CHILD_NS = 60_000_000_000
+HANDLED_WITHIN_NS = 60_000_000_000
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-ROLES = {"launcher": "command", "watch": "watched"}
+ROLES = {"launcher": "command", "watch": "watched", "provisioner": "kernel"}
+AROUND = ("command", "kernel")
+"""Roles of a process that another journal may speak for as well: that of who records inside it."""
 
 
 class Traces(NamedTuple):
@@ -88,8 +91,9 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
         others_raised=(*(record for record in raised if record.where != "main"), *_of_workers(each, digests)),
         signals=tuple(caught),
         has_signal_witness=process.pid in traces.witnessed,
-        handled=_handled(each, caught),
+        handled=_handled(each, caught, ended_ns=exited.at_ns if exited else seen_ns),
         cpu_s=_cpu_s(process.pid, digests),
+        max_rss_bytes=_max_rss_bytes(process.pid, digests),
         fault_log=traces.faults.get(each.opened.rank or None, "") if role != "command" else "",
         last_step=each.last_step,
         last_row_ns=each.last_at_ns if each.rows else None,
@@ -131,8 +135,13 @@ def _has_fault(caught: Sequence[Caught]) -> bool:
     return any(each.signal in FAULTS and not each.is_sent for each in caught)
 
 
-def _handled(digest: Digest, caught: Iterable[Caught]) -> tuple[int, ...]:
-    told = [record.signal for record in digest.said if isinstance(record, Signalled) and record.code is None]
+def _handled(digest: Digest, caught: Iterable[Caught], *, ended_ns: int) -> tuple[int, ...]:
+    """A program that goes on for long after a signal that it handles does not end because of it."""
+    told = [
+        record.signal
+        for record in digest.said
+        if isinstance(record, Signalled) and record.code is None and ended_ns - record.at_ns <= HANDLED_WITHIN_NS
+    ]
     return tuple(dict.fromkeys([*told, *(each.signal for each in caught if each.is_handled)]))
 
 
@@ -158,9 +167,17 @@ def _heard_outside(each: Digest, exited: Exited | None) -> list[Caught]:
 
 
 def _cpu_s(pid: int, digests: Iterable[Digest]) -> float | None:
-    told = [record for each in digests for record in each.said if isinstance(record, Exited) and record.pid == pid]
+    told = _exits_of(pid, digests)
     known = [record.user_s + (record.system_s or 0.0) for record in told if record.user_s is not None]
     return known[-1] if known else None
+
+
+def _max_rss_bytes(pid: int, digests: Iterable[Digest]) -> int | None:
+    return max((record.max_rss_bytes for record in _exits_of(pid, digests) if record.max_rss_bytes), default=None)
+
+
+def _exits_of(pid: int, digests: Iterable[Digest]) -> list[Exited]:
+    return [record for each in digests for record in each.said if isinstance(record, Exited) and record.pid == pid]
 
 
 def _is_alive(each: Digest, finished: Finished | None) -> bool | None:

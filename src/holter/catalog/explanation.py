@@ -8,14 +8,14 @@ import msgspec
 from holter.catalog.closest_call import closest_call
 from holter.catalog.run_view import LoadedRun
 from holter.catalog.testimony import testimony
-from holter.model.evidence import Evidence
+from holter.model.evidence import REQUESTS, Evidence
 from holter.model.records import Marked
 from holter.model.state import FINISHED, RUNNING
 from holter.model.verdicts import Diagnosis, Fact, NotObservable
 
 WORTH_SAYING = 0.1
 LEFT_IN_ORDER = 0.8
-"""How sure it is that a program which left in order left with 0, where nobody read its exit code."""
+"""How sure it is that a program which left in order left with 0 and of itself, where nobody could see one of both."""
 
 
 def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
@@ -67,11 +67,32 @@ def _well(loaded: LoadedRun, evidence: Evidence) -> Diagnosis:
         facts = [*testimony(loaded), *_closest_call(evidence)]
         is_known = outcome.is_said or outcome.status is not None
         title = f"{'Finished normally' if is_known else 'It seems to have finished'}: {outcome.because}"
-        confidence = 1.0 if is_known else LEFT_IN_ORDER
-        return Diagnosis(cause=None, confidence=confidence, title=title, state=FINISHED, evidence=tuple(facts))
+        unseen = tuple(_unheard_request(evidence))
+        confidence = LEFT_IN_ORDER if unseen or not is_known else 1.0
+        return Diagnosis(
+            cause=None,
+            confidence=confidence,
+            title=title,
+            state=FINISHED,
+            evidence=tuple(facts),
+            not_observable=unseen,
+        )
     late = "; its heartbeats are late" if outcome.is_stale else ""
     title = f"It is still running: {outcome.because}{late}"
     return Diagnosis(cause=None, confidence=0.0 if late else 1.0, title=title, state=outcome.state)
+
+
+def _unheard_request(evidence: Evidence) -> Iterator[NotObservable]:
+    """A program that handles SIGTERM may leave with 0 because of one."""
+    around, end = evidence.surroundings, evidence.subject
+    has_client = end.role != "command" or end.finished is not None
+    was_heard = any(each.signal in REQUESTS for each in end.signals)
+    if around is not None and around.heeds_requests and not has_client and not was_heard:
+        yield NotObservable(
+            cause="terminated",
+            because="the program has a handler for signals such as SIGTERM, and nothing in it saw whether one came",
+            remedy="call `holter.init()` in the program",
+        )
 
 
 def _closest_call(evidence: Evidence) -> Iterator[Fact]:

@@ -54,7 +54,7 @@ def findings_of(looked: Sequence[Looked], *, pid: int) -> Findings:
         kernel_log=_all_of_the_log(found["kernel-log"]),
         process_table=_last(tables, ProcessTable),
         process_table_ns=tables[-1][0] if tables else None,
-        surroundings=_last(found["surroundings"], Surroundings),
+        surroundings=_around(found["surroundings"], found["last-seen"]),
         job=_merged(found["job"], Job),
         host=_merged(found["host"], HostEnd),
         oom_daemon=_last(found["oom-daemon"], OomDaemon),
@@ -85,6 +85,18 @@ def _last(found: Sequence[tuple[int, Finding]], kind: type[F]) -> F | None:
     return next((finding for _, finding in reversed(found) if isinstance(finding, kind)), None)
 
 
+def _around(seen: Sequence[tuple[int, Finding]], last_seen: Sequence[tuple[int, Finding]]) -> Surroundings | None:
+    """What was seen at the moment itself, completed by what the process and the sidecar last saw."""
+    found = [_last(seen, Surroundings), *(each for _, each in reversed(last_seen) if isinstance(each, Surroundings))]
+    known = [msgspec.structs.asdict(each) for each in found if each is not None]
+    if not known:
+        return None
+    names = Surroundings.__struct_fields__
+    return Surroundings(
+        **{name: next((each[name] for each in known if each[name] is not None), None) for name in names}
+    )
+
+
 def _merged(found: Sequence[tuple[int, Finding]], kind: type[F]) -> F | None:
     """Field by field the last word that says anything."""
     known = [finding for _, finding in found if isinstance(finding, kind)]
@@ -105,4 +117,5 @@ def _all_of_the_log(found: Sequence[tuple[int, Finding]]) -> KernelLog | None:
     return KernelLog(
         kills=tuple(sorted(kills.values(), key=lambda kill: kill.at_ns)),
         lines=tuple(sorted(lines.values(), key=lambda line: line.at_ns)),
+        tells_faults=any(log.tells_faults for log in logs),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from holter.catalog.divergence import find_non_finite
-from holter.catalog.ends import Traces, ends_of_children, ends_of_programs
+from holter.catalog.ends import AROUND, Traces, ends_of_children, ends_of_programs
 from holter.catalog.findings import Findings, findings_of
 from holter.catalog.gpu_samples import gpu_events_of
 from holter.catalog.last_words import read_last_words
@@ -17,8 +17,8 @@ from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
 from holter.journal.tail import last_rows
-from holter.model.evidence import Caught, End, Evidence, GpuEvents, Memory, NonFinite, Unseen
-from holter.model.records import Looked, Preempting
+from holter.model.evidence import ALL_ASKED, Caught, End, Evidence, GpuEvents, KernelEvent, Memory, NonFinite, Unseen
+from holter.model.records import KernelAsked, Looked, Preempting
 from holter.model.state import CRASHED, NOTICED_WITHIN_NS, Outcome
 
 FAULT_BYTES = 32 << 10
@@ -84,6 +84,11 @@ def gather(loaded: LoadedRun) -> Evidence:
         senders=found.senders,
         non_finite=tuple(_read_non_finite(directory, newest)),
         said=tuple(_read_said(directory, began_ns)),
+        kernel_events=tuple(_kernel_events(loaded, began_ns)),
+        is_watched=any(
+            each.source == ALL_ASKED and each.pid == subject.pid and bool(each.found.get("hears_exits"))
+            for each in looked
+        ),
         is_late=outcome.state == CRASHED and not outcome.is_final,
         was_preempting=any(isinstance(record, Preempting) for each in newest for record in each.said),
         is_notebook=_is_notebook(loaded.facts),
@@ -108,14 +113,14 @@ def read_traces(directory: str, newest: Sequence[Digest], *, since_ns: int) -> T
 def _subject(ends: Sequence[End], outcome: Outcome) -> End:
     """The process whose end is that of the run."""
     decided = [end for end in ends if end.pid == outcome.pid]
-    recording = [end for end in decided if end.role != "command"]  # `holter run python …`: both are one process
+    recording = [end for end in decided if end.role not in AROUND]  # `holter run python …`: both are one process
     return (recording or decided or list(ends))[0]
 
 
 def _is_beside(end: End, subject: End) -> bool:
     """Whether it ran with the subject: neither the command around it nor an earlier try of the same command."""
     was_before = end.rank == subject.rank and end.at_ns <= subject.began_ns + NOTICED_WITHIN_NS
-    return end.role != "command" and not was_before
+    return end.role not in AROUND and not was_before
 
 
 def _read_faults(directory: str, rank: int | None, *, since_ns: int) -> str:
@@ -194,6 +199,12 @@ def _read_said(directory: str, began_ns: int) -> Iterable[Any]:
         return read_last_words(directory, since_ns=began_ns)
     except OSError:
         return []
+
+
+def _kernel_events(loaded: LoadedRun, began_ns: int) -> Iterable[KernelEvent]:
+    for record in loaded.said(KernelAsked):
+        if record.at_ns >= began_ns:
+            yield KernelEvent(at_ns=record.at_ns, kind=record.kind, is_busy=record.is_busy)
 
 
 def _command(facts: dict[str, Any]) -> str:

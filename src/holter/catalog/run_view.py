@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.parents_wishes import add_wishes
 from holter.catalog.space import writer_of
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
@@ -18,6 +19,7 @@ from holter.model.records import (
     Exited,
     Facts,
     Finished,
+    KernelAsked,
     Launched,
     Looked,
     Marked,
@@ -26,12 +28,12 @@ from holter.model.records import (
     Record,
     Signalled,
 )
-from holter.model.state import FINISHED, Lateness, Outcome, Witness, settle, settle_process, with_mark
+from holter.model.state import FINISHED, Lateness, Outcome, Witness, last_wish, settle, settle_process, with_mark
 from holter.model.verdicts import Diagnosis
 from holter.probes.identity import ProcessIdentity, is_alive
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
-MAIN = ("client", "watch", "launcher")
+MAIN = ("client", "watch", "launcher", "provisioner")
 """Writers whose end is the end of the run."""
 PROGRAM = (*MAIN, "worker")
 SIDECAR_STARTS_WITHIN_NS = 5_000_000_000
@@ -66,6 +68,8 @@ class RunView(msgspec.Struct, kw_only=True):
     tags: tuple[str, ...] = ()
     attempt: int = 1
     directory: str = ""
+    kind: str = ""
+    """`kernel` for a notebook's kernel that is recorded for its own sake."""
 
 
 class LoadedRun(msgspec.Struct, kw_only=True):
@@ -98,8 +102,10 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
     programs = [each for each in digests if each.opened.writer in PROGRAM]
     if not programs:
         return None
+    caught = read_signal_log(directory).caught
+    add_wishes(digests, caught)
     awaited = {each.journal for each in awaited_processes(digests, now_ns)} if is_patient else set()
-    seen = witnesses(digests, awaited, handled=_handled_terms(directory))
+    seen = witnesses(digests, awaited, handled=_handled_terms(caught))
     by_itself = settle(seen, [], now_ns=now_ns, lateness=lateness)
     outcome = with_mark(by_itself, counted_marks(digests))
     view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
@@ -131,6 +137,7 @@ def witnesses(digests: list[Digest], awaited: Container[str] = (), *, handled: S
             is_alive=None if each.journal in awaited else is_alive(process_of(each)),
             last_seen_ns=last_seen_ns(each, digests),
             terms=[caught for caught in handled if caught.pid == process_of(each).pid],
+            asked=[record for record in _said(digests, KernelAsked) if record.at_ns >= each.opened.at_ns],
         )
         for each in newest
     }
@@ -233,11 +240,17 @@ def exits_by_journal(digests: list[Digest]) -> dict[str, Exited]:
 
 
 def _is_command(each: Digest) -> bool:
-    return each.opened.writer == "launcher" and process_of(each) != writer_of(each.opened)
+    return each.opened.writer in ("launcher", "provisioner") and process_of(each) != writer_of(each.opened)
 
 
 def _witness(
-    each: Digest, exited: Exited | None, *, is_alive: bool | None, last_seen_ns: int, terms: Sequence[Caught]
+    each: Digest,
+    exited: Exited | None,
+    *,
+    is_alive: bool | None,
+    last_seen_ns: int,
+    terms: Sequence[Caught],
+    asked: Sequence[KernelAsked],
 ) -> Witness:
     said = {type(record): record for record in each.said if not (isinstance(record, Raised) and record.where != "main")}
     finished, raised = said.get(Finished), said.get(Raised)
@@ -253,11 +266,14 @@ def _witness(
         exited=exited,
         was_terminated=any(_led_to_the_end(term, each, exited) for term in arrived),
         was_preempted=Preempting in said,
+        asked=last_wish(
+            asked, ended_ns=exited.at_ns if exited else last_seen_ns, status=exited.status if exited else None
+        ),
     )
 
 
-def _handled_terms(directory: str) -> list[Caught]:
-    return [each for each in read_signal_log(directory).caught if each.signal == signal.SIGTERM and each.is_handled]
+def _handled_terms(caught: Sequence[Caught]) -> list[Caught]:
+    return [each for each in caught if each.signal == signal.SIGTERM and each.is_handled]
 
 
 def _told_terms(each: Digest) -> list[Signalled]:
@@ -376,4 +392,4 @@ def _newest(each: Digest) -> tuple[int, int]:
 def _labels(described: Described | None) -> dict[str, Any]:
     if described is None:
         return {}
-    return {name: getattr(described, name) for name in ("entity", "group", "job_type", "notes", "tags")}
+    return {name: getattr(described, name) for name in ("entity", "group", "job_type", "notes", "tags", "kind")}

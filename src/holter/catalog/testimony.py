@@ -13,7 +13,7 @@ SOURCES = {
     "pidfd-info": "the kernel told the sidecar",
     "zombie-stat": "the sidecar read it in /proc",
     "connector": "the kernel announced it to the sidecar",
-    "wait": "`holter run` waited for it",
+    "wait": "its parent waited for it",
     "gone": "nobody was there to read its exit status",
 }
 """How an exit status was learnt, by the word that stands in the journal."""

@@ -1,6 +1,7 @@
 """Reads a fault of native code: where it was, whether somebody only sent the signal, and what was printed about it."""
 
 import re
+import signal
 
 import msgspec
 
@@ -10,12 +11,15 @@ from holter.diagnosis.texts import line_near_end
 from holter.model.evidence import Caught, Evidence, KernelLine
 from holter.model.verdicts import Fact
 
-SEEN, LOGGED, STACKED, BY_STATUS = 0.97, 0.96, 0.87, 0.82
-"""With the witness inside the process; with the kernel's line about the fault; with Python's stacks; with the exit
-status alone, since anybody can send such a signal."""
+SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = 0.97, 0.96, 0.85, 0.65
+"""With the witness inside the process; with the kernel's line about the fault, or about one of some thread; with the
+exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
 NULL_PAGE = 64 * 1024
 NEAR_NS = 10_000_000_000
+THREAD_NEAR_NS = 1_000_000_000
+TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
+"""Faults that the kernel writes down, where it does so at all."""
 _SEGFAULT = re.compile(r"segfault at ([0-9a-f]+) ip \S+ sp ([0-9a-f]+)(?:.* in (\S+?)\[)?")
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)', re.MULTILINE)
 
@@ -35,7 +39,7 @@ class Crash(msgspec.Struct, frozen=True, kw_only=True):
 def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
     """A fault of one of these signals; None where another end is known, or another process sent the signal."""
     ending = ending_of(evidence)
-    if ending is None or ending.signal not in signals or ending.is_sent:
+    if ending is None or ending.signal not in signals or ending.is_sent or is_untold(evidence, ending):
         return None
     caught = ending.caught
     if caught is not None:
@@ -49,12 +53,22 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
     return _without_witness(evidence, ending)
 
 
+def is_untold(evidence: Evidence, ending: Ending) -> bool:
+    """The kernel would have written down a fault, and has not: somebody sent the signal."""
+    log, around = evidence.kernel_log, evidence.surroundings
+    if ending.caught is not None or ending.signal not in TOLD or log is None or not log.tells_faults:
+        return False
+    has_no_handler = around is not None and around.heeded is not None and ending.signal not in around.heeded
+    return has_no_handler and not evidence.subject.fault_log and _kernel_line(evidence) is None
+
+
 def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
     line = _kernel_line(evidence)
     found = _SEGFAULT.search(line.text) if line else None
+    by_line = LOGGED if line and line.pid else LOGGED_OF_A_THREAD
     return Crash(
         ending=ending,
-        confidence=(LOGGED if line else STACKED if evidence.subject.fault_log else BY_STATUS) * ending.certainty,
+        confidence=(by_line if line else BY_STATUS) * ending.certainty,
         address=int(found[1], 16) if found else None,
         stack_pointer=int(found[2], 16) if found else None,
         library=(found[3] or "") if found else "",
@@ -121,5 +135,7 @@ def _library(mapping: str) -> str:
 
 def _kernel_line(evidence: Evidence) -> KernelLine | None:
     end, log = evidence.subject, evidence.kernel_log
-    near = [each for each in log.lines if abs(each.at_ns - end.at_ns) <= NEAR_NS] if log else []
-    return next((each for each in near if each.kind == "fault" and each.pid == end.pid), None)
+    faults = [each for each in log.lines if each.kind == "fault"] if log else []
+    own = [each for each in faults if each.pid == end.pid and abs(each.at_ns - end.at_ns) <= NEAR_NS]
+    of_threads = [each for each in faults if not each.pid and abs(each.at_ns - end.at_ns) <= THREAD_NEAR_NS]
+    return next(iter([*own, *of_threads]), None)

@@ -5,14 +5,15 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.texts import line_near_end
+from holter.diagnosis.texts import line_near_end, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
 BY_ELIMINATION = 0.93
 """How often a process that is gone without a trace was killed by SIGKILL, where a witness for all other signals sat in
 it: what is left are `_exit` of native code and a fault whose handler could not run."""
-BY_ARRIVAL = 0.95
-"""How often a fatal signal that arrived last was the end, where nobody could read the exit status."""
+BY_ARRIVAL, BY_HANDLED_ARRIVAL = 0.95, 0.85
+"""How often a fatal signal that arrived last was the end, where nobody could read the exit status: the kernel's default
+ends a process, and so does Python's writer of stacks; but virtual machines handle faults, and live on."""
 BY_FAULT_LOG = 0.95
 BY_LAST_WORDS = 0.9
 BY_COUNTER = 0.93
@@ -43,6 +44,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """1.0 where somebody read it in the wait status."""
     caught: Caught | None = None
     """Its arrival, where the witness inside the process saw it."""
+    is_bypassed: bool = False
+    """The witness was in the process and did not see it arrive: its handler was gone, or could not run."""
 
     @property
     def is_sent(self) -> bool | None:
@@ -64,17 +67,26 @@ def ending_of(evidence: Evidence) -> Ending | None:
     if end.is_alive:
         return None
     if end.status is not None:
-        return (
-            None if end.signal is None else Ending(signal=end.signal, certainty=1.0, caught=_arrival(end, end.signal))
-        )
+        return None if end.signal is None else _by_status(end, end.signal)
     if end.finished is not None or end.raised is not None or has_changed_boot(evidence):
         return None
     return _by_arrival(end) or _by_fault_log(end) or _by_last_words(evidence) or _by_elimination(evidence)
 
 
+def _by_status(end: End, number: int) -> Ending:
+    caught = _arrival(end, number)
+    was_there = end.has_signal_witness and end.role != "child"  # which may have become another program since
+    return Ending(
+        signal=number,
+        certainty=1.0,
+        caught=caught,
+        is_bypassed=caught is None and was_there and number in FAULTS,
+    )
+
+
 def how_to_see_the_end(evidence: Evidence) -> str:
     """What would have told how the subject ended; a command has its parent already, and a child has another one."""
-    if evidence.subject.role in ("command", "child"):
+    if evidence.subject.role in ("command", "child", "kernel"):
         return _BUILD_WITNESS
     return f"start it with `holter run --`, or {_BUILD_WITNESS}"
 
@@ -109,7 +121,9 @@ def _by_arrival(end: End) -> Ending | None:
     if not ends:
         return None
     last = ends[-1]
-    return Ending(signal=last.signal, certainty=BY_ARRIVAL, caught=_arrival(end, last.signal))
+    is_the_end = not last.is_handled or bool(end.fault_log)
+    certainty = BY_ARRIVAL if is_the_end else BY_HANDLED_ARRIVAL
+    return Ending(signal=last.signal, certainty=certainty, caught=_arrival(end, last.signal))
 
 
 def _by_fault_log(end: End) -> Ending | None:
@@ -121,7 +135,10 @@ def _by_fault_log(end: End) -> Ending | None:
 def _by_last_words(evidence: Evidence) -> Ending | None:
     """An interpreter that gives up takes all handlers down, also those of the witness, before it aborts."""
     line = line_near_end(evidence, _GIVES_UP, near_s=5.0)
-    return Ending(signal=signal.SIGABRT, certainty=BY_LAST_WORDS) if line and line.is_error else None
+    if line is None or not may_be_error(evidence, line):
+        return None
+    found = _FATAL.search(line.text)  # Python's own writer of stacks, which the program itself has switched on
+    return Ending(signal=_FATAL_SIGNALS[found[1]] if found else signal.SIGABRT, certainty=BY_LAST_WORDS)
 
 
 def _is_handled(end: End, caught: Caught) -> bool:

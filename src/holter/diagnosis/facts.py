@@ -19,6 +19,8 @@ PROCESSES = "process table"
 LIMITS = "limits"
 DISKS = "file systems"
 EXCEPTION = "exception"
+TRACEBACK = "traceback"
+"""An exception as the interpreter printed it, with which it ended the program."""
 FAULT_LOG = "fault log"
 SCHEDULER = "scheduler"
 OOM_DAEMON = "memory daemon"
@@ -28,6 +30,7 @@ EXCEPTION_TEXT = "exception text"
 CONSOLE = "console"
 
 TEXT = frozenset({EXCEPTION_TEXT, CONSOLE})
+_SOURCES = {"printed": CONSOLE, "last words": TRACEBACK}
 
 
 def fact(source: str, at_ns: int, text: str, /) -> Fact:
@@ -89,7 +92,8 @@ def map_path(caught: Caught) -> str:
 def of_exception(raised: Raised, *, is_type_decisive: bool = True) -> Fact:
     """An exception; with `is_type_decisive=False` only its message speaks for the verdict, and that is text."""
     said = f"{raised.type}: {raised.message}" if raised.message else raised.type
-    source = CONSOLE if raised.where == "printed" else EXCEPTION if is_type_decisive else EXCEPTION_TEXT
+    usual = _SOURCES.get(raised.where, EXCEPTION)
+    source = usual if is_type_decisive or usual == CONSOLE else EXCEPTION_TEXT
     return fact(source, raised.at_ns, words.quote(said, 300) + _place(raised))
 
 

@@ -3,21 +3,34 @@
 from holter.diagnosis import facts, testimony
 from holter.diagnosis.advice import advise
 from holter.model.evidence import Evidence, KernelEvent
+from holter.model.state import KERNEL_LEFT_ALONE
 from holter.model.verdicts import Verdict
 
 SOON_S = 60.0
 """A kernel that does not listen is given some seconds, then it is ended."""
 
 
+AFTER_INTERRUPT_S = 3.0
+"""A server that ends a kernel interrupts it first, which may end a run before the kernel is told."""
+
+
 def last_request(evidence: Evidence) -> KernelEvent | None:
     """The last restart or shutdown that it was asked for, if it ended soon after."""
-    end_ns = evidence.subject.at_ns
+    end = evidence.subject
+    was_interrupted = end.raised is not None and end.raised.type == "KeyboardInterrupt"
+    least_s = -AFTER_INTERRUPT_S if was_interrupted else 0.0
     asked = [
         event
         for event in evidence.kernel_events
-        if event.kind in ("restart", "shutdown") and 0 <= (end_ns - event.at_ns) / 1e9 <= SOON_S
+        if event.kind in ("restart", "shutdown") and least_s <= (end.at_ns - event.at_ns) / 1e9 <= SOON_S
     ]
     return asked[-1] if asked else None
+
+
+def without_server(evidence: Evidence) -> KernelEvent | None:
+    """That the Jupyter server was dead when the kernel left with the code that kernels then leave with."""
+    gone = [event for event in evidence.kernel_events if event.kind == "server-gone"]
+    return gone[-1] if gone and evidence.subject.code == KERNEL_LEFT_ALONE else None
 
 
 def verdict_of(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str, state: str) -> Verdict:

@@ -1,5 +1,6 @@
 """What is known about a SIGKILL: the kernel's counters and its log say whether it was for memory, and whose it was."""
 
+import re
 import signal
 
 import msgspec
@@ -12,6 +13,15 @@ NEAR_NS = 10_000_000_000
 """How far apart the kernel's word and the death may lie: the kernel log counts from the boot."""
 SCARCE = 0.06
 """Less than this share of the machine's memory available is next to nothing: the kernel keeps a reserve."""
+
+
+LITTLE, PRESSED_PERCENT = 0.12, 30.0
+PLAUSIBLE = 0.4
+"""The kernel chooses who holds the most: with less than this share of the limit, hardly the victim."""
+SOON_NS = 1_000_000_000
+MOST_NAME = 15
+"""Of a process, as the kernel keeps it."""
+NAME = re.compile(r"[\w./+-]+")
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,12 +62,21 @@ def kill_of(evidence: Evidence) -> Kill | None:
     return Kill(
         ending=ending,
         own=own_level(evidence),
-        report=next((each for each in near if each.pid == end.pid), None),
-        others=tuple(each for each in near if each.pid != end.pid),
+        report=next((each for each in near if _is_about(each, end)), None),
+        others=tuple(each for each in near if each.pid != end.pid) if end.pid else (),
         has_log=log is not None,
         host_kills=evidence.memory.host_kills,
         deaths=_deaths(evidence),
     )
+
+
+def _is_about(kill: OomKill, end: End) -> bool:
+    """By the pid; by name and time where nobody knows it, as of a command of which a library says how it ended."""
+    if end.pid:
+        return kill.pid == end.pid
+    name = NAME.search(end.name)
+    is_soon = abs(kill.at_ns - end.at_ns) <= SOON_NS
+    return is_soon and name is not None and kill.name == name[0].rpartition("/")[2][:MOST_NAME]
 
 
 def _deaths(evidence: Evidence) -> int:
@@ -80,6 +99,16 @@ def is_scarce(evidence: Evidence) -> bool | None:
     return left < SCARCE * memory.total_bytes
 
 
+def is_pressed(evidence: Evidence) -> bool | None:
+    """Whether memory was so short that a daemon which watches it may have acted; None where nobody looked."""
+    memory = evidence.memory
+    if memory.available_bytes is None or not memory.total_bytes:
+        return None
+    return (
+        memory.available_bytes < LITTLE * memory.total_bytes or (memory.full_pressure_percent or 0) >= PRESSED_PERCENT
+    )
+
+
 def has_reached_limit(evidence: Evidence) -> bool:
     """Some cgroup of the run was at its limit."""
     return any(is_reached(level) for level in evidence.memory.levels)
@@ -92,7 +121,14 @@ def is_plausible(evidence: Evidence) -> bool:
     used = [level.usage_bytes or 0 for level in memory.levels if level.limit_bytes]
     held = held_bytes(evidence)
     own = max(used, default=0) if held is None else max(held, memory.own_peak_bytes or 0)
-    return bool(limits) and own >= 0.4 * min(limits)
+    return bool(limits) and max(own, evidence.subject.max_rss_bytes or 0) >= PLAUSIBLE * min(limits)
+
+
+def is_too_small(evidence: Evidence) -> bool:
+    """Whoever waited for the process knows that it never had so much memory as a victim would have had."""
+    limits = [level.limit_bytes for level in evidence.memory.levels if level.limit_bytes]
+    most = evidence.subject.max_rss_bytes
+    return most is not None and bool(limits) and most < PLAUSIBLE * min(limits)
 
 
 def has_greater_neighbour(evidence: Evidence) -> bool:

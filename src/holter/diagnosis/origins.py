@@ -41,11 +41,13 @@ def find_origin(evidence: Evidence) -> Evidence:
 
 def about(evidence: Evidence, child: End) -> Evidence:
     """The same evidence about one of the children, with what was looked at when that one died."""
+    around = evidence.surroundings
+    shared = msgspec.structs.replace(around, heeded=None, children_rss_bytes=None) if around is not None else None
     return msgspec.structs.replace(
         evidence,
         subject=child,
         memory=evidence.memory_of.get(child.pid, evidence.memory),
-        surroundings=evidence.surroundings_of.get(child.pid, evidence.surroundings),
+        surroundings=evidence.surroundings_of.get(child.pid, shared),
     )
 
 

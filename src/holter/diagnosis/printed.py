@@ -6,10 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.diagnosis.texts import lines_near_end
-from holter.diagnosis.tracebacks import causes_behind, looks_uncaught, read_tracebacks
+from holter.diagnosis.tracebacks import Traceback, causes_behind, looks_uncaught, read_tracebacks
 from holter.model.evidence import End, Evidence, Said
 from holter.model.records import Raised
 
+PRINTED, LAST_WORDS = "printed", "last words"
+"""Where an exception is known from: a traceback near the end of the output, or one that is the end of it, goes back to
+where the program began, and stands beside the exit code 1: that is how the interpreter itself ends a program."""
 WITHOUT_CLIENT = ("command", "watched", "child")
 _RANK = re.compile(r"^\[(?:rank|default)(?P<rank>\d+)\]: ?(?P<text>.*)$")
 _CONTINUES = re.compile(r"^(?:\s|$|Original Traceback|\[\d+\]:|[=-]{8,}|[\w.]+(?:Error|Exception|Warning)\b)")
@@ -23,7 +26,7 @@ _MOST_AFTER = 12
 
 
 def with_printed_exception(evidence: Evidence) -> Evidence:
-    """The same evidence; where the subject's last words were a traceback, with it as `raised` (`where` is `printed`).
+    """The same evidence; where the subject's last words were a traceback, with it as `raised`; `where` says how sure.
 
     Only for a process in which holter's client did not run, and which left with an exit code that a traceback may have
     led to: elsewhere one that nobody recorded is one that somebody caught. What torchrun reports of its ranks makes
@@ -33,7 +36,7 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     if subject.role not in WITHOUT_CLIENT or subject.raised is not None or not 0 < (subject.code or 0) < _SHELL_CODES:
         return evidence
     lines = list(lines_near_end(evidence, _NEAR_S))[::-1]
-    raised = read_last_traceback([line for line in lines if not _RANK.match(line.text)])
+    raised = read_last_traceback([line for line in lines if not _RANK.match(line.text)], subject.code)
     if raised is None or not _may_have_led_to(subject.code, raised):
         return evidence
     return msgspec.structs.replace(
@@ -43,8 +46,11 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     )
 
 
-def read_last_traceback(lines: Sequence[Said]) -> Raised | None:
-    """The last traceback of these lines that may end a program, if it is about the last thing that they say."""
+def read_last_traceback(lines: Sequence[Said], code: int | None = None) -> Raised | None:
+    """The last traceback of these lines that may end a program, if it is about the last thing that they say.
+
+    `code` is what the program left with, where it did.
+    """
     errors = [line for line in lines if line.is_error] or list(lines)
     found = read_tracebacks(errors)
     while found and found[-1].ends_nothing:
@@ -52,17 +58,26 @@ def read_last_traceback(lines: Sequence[Said]) -> Raised | None:
     if not found:
         return None
     last = found[-1]
-    if sum(not _CONTINUES.match(text) for text in last.after) > _MOST_AFTER:
+    more = sum(not _CONTINUES.match(text) for text in last.after)
+    if more > _MOST_AFTER:
         return None
-    return Raised(
+    raised = Raised(
         at_ns=last.at_ns,
         type=last.type,
         message="\n".join([last.message, *(() if last.members else last.after)]).strip(),
         traceback=last.text,
-        where="printed",
+        where=PRINTED,
         causes=causes_behind(found),
         frames=last.frames,
     )
+    is_sure = code == 1 and not more and looks_uncaught(raised) and not _was_logged(found)
+    return msgspec.structs.replace(raised, where=LAST_WORDS) if is_sure else raised
+
+
+def _was_logged(found: Sequence[Traceback]) -> bool:
+    """The line before a chain of exceptions stands before its first."""
+    first = next((each for each in reversed(found) if not each.how), found[-1])
+    return first.is_logged
 
 
 def _may_have_led_to(code: int | None, raised: Raised) -> bool:

@@ -8,7 +8,8 @@ and then:
    explains it (`disk-full`, `scheduler-cancelled`) where that is sure enough: see `GENERALITY`.
 3. Where the best two are within `TIE` of each other, or none reaches `SURE_ENOUGH`, the answer is `unknown` with
    candidates, and with what could not be looked at.
-4. A verdict that rests on text alone stays below `MOST_BY_TEXT`; programs print what they like.
+4. A verdict that rests on text alone stays below `MOST_BY_TEXT`; programs print what they like. One beside which a
+   rival stands that nobody could look at stays below `SURE`: see `rivals`.
 5. Rules with `CONTRIBUTES` never are the cause; their ids, facts and advice are added to it.
 """
 
@@ -22,10 +23,12 @@ import msgspec
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import MOST as MOST_ADVICE
 from holter.diagnosis.advice import advise
+from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
 from holter.diagnosis.origins import find_origin
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.processes import tell_order
+from holter.diagnosis.rivals import SURE, find_rivals
 from holter.diagnosis.suspicion import Suspect, find_suspect, has_unseen_victim
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
@@ -36,6 +39,8 @@ TIE = 0.15
 SURE_ENOUGH = 0.5
 EXPLAINS_FROM = 0.6
 MOST_BY_TEXT = 0.88
+MOST_BY_TRACEBACK = 0.94
+"""Who catches an exception, prints it like Python and leaves with 1, can't be told from Python; few do."""
 MOST = 0.99
 LINK = 0.98
 """How sure it is that the death of another process led to that of the program, where `origins` says so."""
@@ -118,7 +123,7 @@ def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
     """What the rules say about the subject alone."""
     evidence = with_printed_exception(evidence)
     answers = [(rule, _ask(rule, evidence)) for rule in rules]
-    verdicts = [_bounded(each, evidence.subject) for rule, each in answers if isinstance(each, Verdict)]
+    verdicts = [_bounded(each, evidence) for _, each in answers if isinstance(each, Verdict)]
     causes = {rule.cause for rule, _ in answers if rule.contributes}
     primary = [each for each in verdicts if each.cause not in causes]
     return Judged(
@@ -138,8 +143,9 @@ def _ask(rule: Rule, evidence: Evidence) -> Answer:
         return NotObservable(cause=rule.cause, because=because, remedy=f"report it to the author of {rule.module}")
 
 
-def _bounded(verdict: Verdict, subject: End) -> Verdict:
-    most = MOST_BY_TEXT if _is_by_text(verdict, subject) else MOST
+def _bounded(verdict: Verdict, evidence: Evidence) -> Verdict:
+    by_facts = MOST_BY_TEXT if _is_by_text(verdict, evidence.subject) else _most_by_source(verdict)
+    most = min([by_facts, *(rival.most for rival in find_rivals(verdict, evidence))])
     confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
     return msgspec.structs.replace(verdict, confidence=round(min(max(confidence, 0.0), most), 3))
 
@@ -149,6 +155,11 @@ def _is_by_text(verdict: Verdict, subject: End) -> bool:
     sources = [fact.source for fact in verdict.because]
     is_led_by_text = bool(sources) and sources[0] in facts.TEXT
     return is_led_by_text and subject.signal is None and all(each in facts.TEXT | _NEUTRAL for each in sources)
+
+
+def _most_by_source(verdict: Verdict) -> float:
+    is_by_traceback = bool(verdict.because) and verdict.because[0].source == facts.TRACEBACK
+    return MOST_BY_TRACEBACK if is_by_traceback else MOST
 
 
 def _unexplained(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -164,9 +175,12 @@ def _explains(other: Verdict, verdict: Verdict) -> bool:
 
 
 def _is_idle_kernel(evidence: Evidence) -> bool:
-    """A notebook's kernel that was shut down or restarted while no cell ran: a normal end."""
+    """A notebook's kernel that was shut down or restarted while no cell ran: a normal end, unless it said another."""
+    finished = evidence.subject.finished
+    if finished is not None and not finished.is_leaving:
+        return False
     asked = [event for event in evidence.kernel_events if event.kind in ("restart", "shutdown")]
-    return bool(asked) and not asked[-1].is_busy
+    return bool(asked) and not asked[-1].is_busy and without_server(evidence) is None
 
 
 def _well(state: str, title: str) -> Diagnosis:
@@ -226,7 +240,7 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
         because=_unique((*best.because[: MOST_FACTS - 2], *told.evidence[:2])),
         state=told.state,
     )
-    return _tell(evidence, judged, linked, candidates=() if linked.confidence >= 0.9 else _some(told.cause))
+    return _tell(evidence, judged, linked, candidates=() if linked.confidence >= SURE else _some(told.cause))
 
 
 def _with_candidates(told: Diagnosis, others: Sequence[str]) -> Diagnosis:
@@ -264,7 +278,7 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
         confidence=verdict.confidence,
         title=verdict.title,
         state=verdict.state or evidence.state,
-        candidates=candidates or _runners_up(judged, verdict),
+        candidates=candidates or _runners_up(evidence, judged, verdict),
         evidence=_unique((*verdict.because, *more))[:MOST_FACTS],
         advice=_mixed(verdict.advice, hints),
         contributing=tuple(dict.fromkeys(contributing)),
@@ -273,13 +287,14 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
     )
 
 
-def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
-    """What else it may have been, where that is not far off."""
-    if verdict.confidence >= 0.9:
+def _runners_up(evidence: Evidence, judged: Judged, verdict: Verdict, /) -> tuple[str, ...]:
+    """What else it may have been, where that is not far off or could not be looked at."""
+    if verdict.confidence >= SURE:
         return ()
-    return tuple(
-        cause for cause in _causes(each for each in judged.verdicts if each.confidence >= 0.3) if cause != verdict.cause
-    )
+    near = [each.cause for each in judged.verdicts if each.confidence >= 0.3]
+    about = msgspec.structs.replace(evidence, subject=judged.subject)
+    open_ones = [cause for rival in find_rivals(verdict, about) for cause in rival.causes]
+    return tuple(dict.fromkeys(each for each in [*near, *open_ones] if each != verdict.cause))[:MOST_CANDIDATES]
 
 
 def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:

@@ -11,6 +11,10 @@ SOON_S = 60.0
 """A program that saves before it leaves may take so long."""
 
 
+UNFINISHED = 0.85
+"""Who was asked to leave and left no last word may have been killed before it was done."""
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A signal to which the process gave in."""
 
@@ -44,7 +48,8 @@ def _handled(end: End, number: int, within_s: float, /) -> Request | None:
     delay_s = (end.at_ns - caught.at_ns) / 1e9 if caught else 0.0
     if delay_s > within_s and (end.raised is not None or end.code):
         return None  # it went on for long, and then ended for a reason of its own
-    certainty = 1.0 if end.status is not None else BY_ARRIVAL
+    has_left = end.finished is not None or end.raised is not None
+    certainty = 1.0 if end.status is not None else BY_ARRIVAL if has_left else UNFINISHED
     return Request(signal=number, certainty=certainty, caught=caught, is_handled=True, delay_s=max(0.0, delay_s))
 
 

@@ -27,3 +27,11 @@ def lacked_gpu_memory(evidence: Evidence) -> bool:
         return False
     text = f"{raised.type}: {raised.message}"
     return "CUDA out of memory" in text or "RESOURCE_EXHAUSTED" in text or "torch.OutOfMemoryError" in text
+
+
+def has_no_cpu_limit(evidence: Evidence) -> bool:
+    """Somebody read the limits of the process, and there was none of CPU time."""
+    end, around = evidence.subject, evidence.surroundings
+    if around is None or (end.role == "child" and end.pid not in evidence.surroundings_of):
+        return False
+    return around.open_files_limit is not None and around.cpu_limit_s is None

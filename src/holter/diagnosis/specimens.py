@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from holter.model.evidence import Caught, End, Evidence, Said
+from holter.model.evidence import Caught, End, Evidence, OomDaemon, Said
 from holter.model.records import OwnFrame, Raised
 
 END_NS = 1_800_000_000_000_000_000
@@ -60,8 +60,9 @@ def said(text: str, *, before_s: float = 1.0, is_error: bool = True) -> Said:
 
 
 def evidence(subject: End, **more: Any) -> Evidence:
-    """Evidence about a run that ended with this process."""
-    return msgspec.structs.replace(Evidence(subject=subject, ended_ns=subject.at_ns), **more)
+    """Evidence about a run that ended with this process, while its sidecar watched; no daemon for memory runs."""
+    watched = Evidence(subject=subject, ended_ns=subject.at_ns, is_watched=True, oom_daemon=OomDaemon())
+    return msgspec.structs.replace(watched, **more)
 
 
 def _end(**more: Any) -> End:

@@ -25,7 +25,7 @@ WENT_ON_LONG_S = 3.0
 """Rows that were logged so long after the child's death: the program could do without it for a while, or at all."""
 
 WAITED, WAITED_LONG = 0.95, 0.85
-CHOSE_AT_ONCE, FELL_AT_ONCE, CHOSE_SOON = 0.9, 0.8, 0.75
+CHOSE_AT_ONCE, FELL_AT_ONCE, CHOSE_SOON, CHOSE_UNSEEN = 0.9, 0.8, 0.75, 0.45
 POSSIBLE = 0.2
 """How likely the child's death is the cause of the program's end."""
 
@@ -78,7 +78,7 @@ def weigh(child: End, end: End) -> float:
     went_on_s = ((end.last_row_ns or 0) - child.at_ns) / 1e9
     if not -NOTICED_WITHIN_S <= delay_s <= WAITED_S:
         return 0.0
-    if _waited(end):
+    if has_waited(end):
         return WAITED_LONG if went_on_s > WENT_ON_S else WAITED
     if delay_s > SOON_S:
         return 0.0
@@ -86,6 +86,8 @@ def weigh(child: End, end: End) -> float:
         return CHOSE_AT_ONCE if _chose(end) else FELL_AT_ONCE
     if not _chose(end):
         return 0.0 if went_on_s > WENT_ON_LONG_S else POSSIBLE
+    if end.last_row_ns is None and end.raised is not None:
+        return CHOSE_UNSEEN  # nobody knows whether it went on, and its words are about something else
     return POSSIBLE if went_on_s > WENT_ON_S else CHOSE_SOON
 
 
@@ -126,7 +128,7 @@ def _was_for_memory(child: End, evidence: Evidence) -> bool:
     return bool(own and own.kills and own.kills_lately != 0)
 
 
-def _waited(end: End) -> bool:
+def has_waited(end: End) -> bool:
     """It gave up waiting for a result, by what the library says through which it waited."""
     raised = end.raised
     if raised is None or is_own_raise(raised):

@@ -58,6 +58,11 @@ def lines_near_end(evidence: Evidence, near_s: float = NEAR_S) -> Iterator[Said]
             yield line
 
 
+def may_be_error(evidence: Evidence, line: Said) -> bool:
+    """On stderr, or on a stream that both shared: then nobody can tell them apart."""
+    return line.is_error or not any(each.is_error for each in evidence.said)
+
+
 def line_near_end(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments."""
     return next((line for line in lines_near_end(evidence, near_s) if pattern.search(line.text)), None)

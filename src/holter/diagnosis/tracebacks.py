@@ -20,6 +20,8 @@ _ENDS_NOTHING = re.compile(
     r"|Task was destroyed|future: <|task: <|--- Logging error ---|exception calling callback)"
 )
 """What Python prints before a traceback after which the program goes on."""
+_LOGGED = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b|\[(?:error|critical) *\]")
+"""What a logger prints before a traceback that somebody caught and handed to it."""
 _PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 _EXCEPTION = re.compile(r"^(?P<type>[A-Za-z_][\w.<>]*)(?::(?: (?P<message>.*))?)?$")
 _MEMBER = re.compile(r"^\s+\+[-+]*-+ (?:\d+|\.\.\.) -+$")
@@ -48,6 +50,11 @@ class Traceback(msgspec.Struct, frozen=True, kw_only=True):
     def ends_nothing(self) -> bool:
         """Python itself caught it: in a thread, a task, a destructor."""
         return _ENDS_NOTHING.match(self.intro) is not None
+
+    @property
+    def is_logged(self) -> bool:
+        """Somebody had caught it, and gave it to a logger."""
+        return _LOGGED.search(self.intro) is not None
 
     @property
     def frames(self) -> tuple[OwnFrame, ...]:

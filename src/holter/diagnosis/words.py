@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from holter.model.evidence import End
 from holter.model.state import signal_name
 
+_SURE = ((0.97, "certain"), (0.9, "almost certain"), (0.75, "likely"), (0.5, "more likely than not"), (0.0, "a guess"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -22,6 +23,12 @@ def seconds(length: float) -> str:
     if length < 120:
         return f"{length:.1f} s" if length < 10 else f"{length:.0f} s"
     return f"{length / 60:.0f} min" if length < 7200 else f"{length / 3600:.1f} h"
+
+
+def how_sure(confidence: float) -> str:
+    """`almost certain (95 %)`."""
+    word = next(word for least, word in _SURE if confidence >= least)
+    return f"{word} ({min(confidence, 0.99):.0%})".replace("%", " %")
 
 
 def count(number: int, noun: str) -> str:

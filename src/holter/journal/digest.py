@@ -14,6 +14,8 @@ from holter.model.records import (
     LASTING,
     LOOSE_ROW,
     Beat,
+    CellEnded,
+    CellStarted,
     Configured,
     Described,
     Opened,
@@ -39,6 +41,9 @@ class Digest(msgspec.Struct):
     highest_step: int | None = None
     last_at_ns: int = 0
     beat: Beat | None = None
+    cell: CellStarted | None = None
+    """The last one that a notebook began."""
+    cell_ended: CellEnded | None = None
     said: list[Record] = []
     skipped: list[Skipped] = []
     unknown: int = 0
@@ -125,6 +130,10 @@ def add_record(result: Digest, record: Record | LoggedRow) -> None:
             result.highest_step = record.highest_step
         case Beat():
             result.beat = record
+        case CellStarted():
+            result.cell = record
+        case CellEnded():
+            result.cell_ended = record
         case _ if isinstance(record, LASTING):
             result.said.append(record)
 

@@ -5,10 +5,14 @@ Times are ns since 1970. Fields are only ever added, with a default: what a side
 """
 
 import os
+import signal
 
 import msgspec
 
 from holter.model.records import Finished, Raised
+
+REQUESTS = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
+"""With these, schedulers and people ask a program to save and leave."""
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -53,7 +57,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
     pid: int
     role: str = "program"
-    """`program`, `command` (under `holter run`), `watched`, `rank` or `child`."""
+    """`program`, `command` (under `holter run`), `watched`, `kernel` (of a Jupyter server), `rank` or `child`."""
     name: str = ""
     """Its command line, or what multiprocessing calls it."""
     host: str = ""
@@ -84,6 +88,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     """How many children like it ended so."""
     cpu_s: float | None = None
     """The CPU time that it used; only who waited for it knows."""
+    max_rss_bytes: int | None = None
+    """The most memory that it, or any child it waited for, had at a time; only who waited for it knows."""
 
     @property
     def signal(self) -> int | None:
@@ -116,7 +122,7 @@ class MemoryLevel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     limit_hits: int | None = None
     """How often it was about to pass its limit since the run began."""
     kills_lately: int | None = None
-    """Those of the last ten seconds before somebody looked: the others were earlier deaths."""
+    """Those since the process was last seen to live on, of the last ten seconds at most: others were earlier deaths."""
     kills_before: int | None = None
     """What the kernel's counter stood at when the run began, and where it is: for whoever looks after the fact."""
     limit_hits_before: int | None = None
@@ -190,6 +196,7 @@ class KernelLine(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     kind: str
     text: str
     pid: int = 0
+    """Of a fault 0 where a thread had it, of which nobody knows whose it was."""
     number: int = 0
     """Of an Xid."""
 
@@ -199,6 +206,8 @@ class KernelLog(Finding, frozen=True, kw_only=True):
 
     kills: tuple[OomKill, ...] = ()
     lines: tuple[KernelLine, ...] = ()
+    tells_faults: bool = False
+    """The kernel writes down the faults of programs that have no handler for them: what is not there was none."""
 
 
 class Counters(Finding, frozen=True, kw_only=True):
@@ -260,6 +269,15 @@ class Surroundings(Finding, frozen=True, kw_only=True):
     commit_limit_bytes: int | None = None
     """Only where the kernel holds to it (overcommit_memory 2)."""
     gpu_holders: tuple[Holder, ...] | None = None
+    children_rss_bytes: int | None = None
+    """The most memory that any child had which the process has waited for; 0 where it has waited for none."""
+    heeded: tuple[int, ...] | None = None
+    """Signals that would not have ended the process at once: it had a handler for them, or held them back."""
+
+    @property
+    def heeds_requests(self) -> bool | None:
+        """Whether somebody could ask it to leave in order; None where nobody looked."""
+        return None if self.heeded is None else bool(REQUESTS.intersection(self.heeded))
 
 
 class Job(Finding, frozen=True, kw_only=True):
@@ -328,6 +346,13 @@ class Sender(Finding, frozen=True, kw_only=True):
     user: str = ""
 
 
+class Asked(Finding, frozen=True, kw_only=True):
+    """Everybody has been asked about the end of a process."""
+
+    hears_exits: bool = False
+    """The kernel announced each exit of a child to whoever asked: none can have been missed."""
+
+
 class Unseen(Finding, frozen=True, kw_only=True):
     """A source that could not be asked."""
 
@@ -370,7 +395,10 @@ class Stall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KernelEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a notebook's kernel was told before it ended: `restart`, `shutdown` or `interrupt`, and in which cell."""
+    """What a notebook's kernel was told before it ended: `restart`, `shutdown` or `interrupt`.
+
+    `server-gone`: nothing, but its Jupyter server was dead when it left.
+    """
 
     at_ns: int
     kind: str
@@ -410,6 +438,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     kernel_events: tuple[KernelEvent, ...] = ()
     is_connected: bool | None = None
     """Whether data still arrived; None where no server is involved."""
+    is_watched: bool = False
+    """A sidecar saw the subject and all of its children to their ends, and has asked everybody about them."""
     is_late: bool = False
     """Nobody saw the end: its heartbeats stopped."""
     was_preempting: bool = False
@@ -427,6 +457,7 @@ SOURCES: dict[str, type[Finding]] = {
     "kernel-log": KernelLog,
     "process-table": ProcessTable,
     "surroundings": Surroundings,
+    "last-seen": Surroundings,
     "job": Job,
     "host": HostEnd,
     "oom-daemon": OomDaemon,

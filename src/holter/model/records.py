@@ -11,6 +11,10 @@ import msgspec
 Row = dict[str, Any]
 
 
+KERNEL = "kernel"
+"""What `Described.kind` says of a run that records a notebook's kernel for its own sake."""
+
+
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A sentence with the time at which it was said."""
 
@@ -32,6 +36,8 @@ class Opened(Record, frozen=True, kw_only=True):
     pid_namespace: str = ""
     launcher: str = ""
     """The journal of the `holter run` under which this process belongs to its run."""
+    kernel_parent: int = 0
+    """Of a notebook's kernel: the process that started it, and that may end it."""
 
 
 class Declared(Record, frozen=True, kw_only=True):
@@ -56,6 +62,8 @@ class Described(Record, frozen=True, kw_only=True):
     resumed: bool = False
     heartbeat_s: float = 5.0
     """How often the sidecar beats: a reader that can't see the process measures lateness by it."""
+    kind: str = ""
+    """`kernel` for a notebook's kernel that is recorded for its own sake, without metrics; empty for all others."""
 
 
 class Configured(Record, frozen=True, kw_only=True):
@@ -298,6 +306,57 @@ class Edited(Record, frozen=True, kw_only=True):
     tags: tuple[str, ...] | None = None
 
 
+class CellStarted(Record, frozen=True, kw_only=True):
+    """A notebook's kernel began to run a cell; without a `CellEnded` it was running when the kernel died."""
+
+    ordinal: int
+    """Counts the cells of the kernel, from the first that holter saw."""
+    number: int = 0
+    """The `[3]` beside it; 0 for a cell that is not kept in the history."""
+    source: str = ""
+    rss_bytes: int | None = None
+
+
+class HeldVariable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a name in the notebook held when a cell had ended."""
+
+    name: str
+    type: str
+    what: str = ""
+    """Its shape, its length."""
+    host_bytes: int = 0
+    gpu_bytes: int = 0
+
+
+class CellEnded(Record, frozen=True, kw_only=True):
+    """The cell is through; None is what nobody could measure."""
+
+    ordinal: int
+    number: int = 0
+    rss_bytes: int | None = None
+    peak_bytes: int | None = None
+    """The most memory that the process had at any moment of the cell."""
+    gpu_bytes: int | None = None
+    """What PyTorch has allocated on all GPUs."""
+    gpu_peak_bytes: int | None = None
+    """The most of that in the cell; at least this much, where an earlier cell had more."""
+    error: str = ""
+    """The exception that ended it, or that `%run` showed."""
+    variables: tuple[HeldVariable, ...] = ()
+    """The largest; of the last cell after which somebody looked."""
+
+
+class KernelAsked(Record, frozen=True, kw_only=True):
+    """A notebook's kernel was told to `restart`, to `shutdown`, or to stop what it was doing: `interrupt`.
+
+    `server-gone` is nobody's wish: the Jupyter server was dead when the kernel left, as kernels then do by themselves.
+    """
+
+    kind: str
+    is_busy: bool = False
+    """A cell was running."""
+
+
 LOOSE_ROW = 2
 FIRST_PACKED = 256
 KINDS: dict[int, type[Record]] = {
@@ -325,10 +384,13 @@ KINDS: dict[int, type[Record]] = {
     25: Console,
     26: Looked,
     27: Edited,
+    28: CellStarted,
+    29: CellEnded,
+    30: KernelAsked,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
-LATEST = (Described, Configured, Summarised)
+LATEST = (Described, Configured, Summarised, CellStarted, CellEnded)
 """A newer one replaces the older ones."""
 LASTING = (
     Alerted,
@@ -346,5 +408,6 @@ LASTING = (
     Console,
     Looked,
     Edited,
+    KernelAsked,
 )
 """Repeated at the start of each segment, so that the last one tells the whole story."""

@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from holter.errors import UsageError
-from holter.model.records import Exited, Finished, Marked, Raised
+from holter.model.records import Exited, Finished, KernelAsked, Marked, Raised
 
 RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED = "running", "finished", "failed", "crashed", "preempted"
 STATES = (RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED)
 NOTICED_WITHIN_NS = 1_000_000_000
+# A kernel that does not listen is given some seconds, then it is ended.
+KERNEL_LEAVES_WITHIN_NS = 60_000_000_000
+KERNEL_LEFT_ALONE = 1
+"""The exit code of a kernel that finds its server gone."""
 _WORST_FIRST = (CRASHED, PREEMPTED, FAILED, FINISHED)
 
 
@@ -37,6 +41,8 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     """A SIGTERM arrived that the program handled."""
     was_preempted: bool = False
     """The program said that a scheduler takes its place."""
+    asked: KernelAsked | None = None
+    """Of a notebook's kernel: what it was told, or found, that made it end."""
     began_ns: int = 0
     joined: tuple["Witness", ...] = ()
     """Of a command under `holter run`: the processes in it that record by themselves."""
@@ -90,7 +96,7 @@ def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Laten
 
 def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:
     """The outcome of one process on its own."""
-    outcome = _by_end_record(witness) or _by_status(witness) or _by_absence(witness)
+    outcome = _by_end_record(witness) or _by_wish(witness) or _by_status(witness) or _by_absence(witness)
     outcome = outcome or _by_lateness(witness, now_ns, lateness)
     if witness.joined:
         outcome = _with_joined(outcome, _settle_processes(_last_ones(witness.joined), now_ns, lateness))
@@ -150,6 +156,39 @@ def _by_end_record(witness: Witness) -> Outcome | None:
         source=source,
         is_final=True,
         is_said=True,
+    )
+
+
+def last_wish(asked: Sequence[KernelAsked], *, ended_ns: int, status: int | None) -> KernelAsked | None:
+    """What made a kernel end then. Whatever it is asked after its end is the server tidying up."""
+    kinds = {"restart", "shutdown"}
+    if status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == KERNEL_LEFT_ALONE:
+        kinds.add("server-gone")
+    wishes = [each for each in asked if each.kind in kinds and 0 <= ended_ns - each.at_ns <= KERNEL_LEAVES_WITHIN_NS]
+    return wishes[-1] if wishes else None
+
+
+def _by_wish(witness: Witness) -> Outcome | None:
+    """A kernel ends when it is told to, whatever its exit status: well where no cell was running."""
+    asked = witness.asked
+    if asked is None or (witness.exited is None and witness.is_alive is not False):
+        return None
+    done = "restarted" if asked.kind == "restart" else "shut down"
+    if asked.kind == "server-gone":
+        state, because = CRASHED, "the Jupyter server died, and the kernel left with it"
+    elif asked.is_busy:
+        state = FAILED if asked.kind == "restart" else CRASHED
+        because = f"the kernel was {done} while a cell was running"
+    else:
+        state, because = FINISHED, f"the kernel was {done} while no cell was running"
+    exited = witness.exited
+    return Outcome(
+        state=state,
+        because=because,
+        ended_at_ns=exited.at_ns if exited else witness.last_seen_ns,
+        status=exited.status if exited else None,
+        source=exited.source if exited else "",
+        is_final=True,
     )
 
 

@@ -13,6 +13,7 @@ SILENT = frozenset(
 )
 CHUNK_BYTES = 16384
 PF_EXITING = 0x4
+MOST_HELD_BACK = 24
 
 
 class Stat(msgspec.Struct, frozen=True):
@@ -33,11 +34,19 @@ class Stat(msgspec.Struct, frozen=True):
     """Since boot; with the pid and the boot id it names a process for ever."""
     exit_code: int
     """A wait-status word; 0 too where the reader may not see it."""
+    is_condemned: bool = False
+    """SIGKILL has been sent to it, though it may not have died of it yet."""
+    heeded_bits: int = 0
 
     @property
     def is_dead(self) -> bool:
         """Whether the whole process has ended; its first thread may be a zombie while others run on."""
         return self.state in "ZXx" and self.threads <= 1
+
+    @property
+    def heeded(self) -> tuple[int, ...]:
+        """The signals, of the first 31, that have a handler or are blocked in the first thread."""
+        return tuple(number for number in range(1, 32) if self.heeded_bits >> (number - 1) & 1)
 
 
 def read_file(path: str) -> bytes | None:
@@ -84,7 +93,14 @@ def parse_stat(text: bytes) -> Stat:
         threads=int(fields[17]),
         started=int(fields[19]),
         exit_code=int(fields[49]),
+        is_condemned=bool(int(fields[28]) >> 8 & 1),
+        heeded_bits=_held_back(int(fields[29])) | int(fields[31]),
     )
+
+
+def _held_back(blocked: int) -> int:
+    """The C library holds all signals back while it starts a process, which says nothing about the program."""
+    return 0 if blocked.bit_count() > MOST_HELD_BACK else blocked
 
 
 def find_number(text: bytes, label: bytes = b"") -> int | None:

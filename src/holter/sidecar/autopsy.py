@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holter.model.clock import Clock
-from holter.model.evidence import ALL_ASKED, Counters, Finding, Holder, KernelLog, Unseen
+from holter.model.evidence import ALL_ASKED, Asked, Counters, Finding, Holder, KernelLog, Surroundings, Unseen
 from holter.model.records import Record
 from holter.model.witnesses import KERNEL_LOG
 from holter.probes.postmortem.answers import answer
@@ -46,6 +46,8 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     holders: Mapping[int, Holder] = {}
     process: Mapping[str, float] = {}
     limits: bytes = b""
+    heeded: tuple[int, ...] | None = None
+    """The signals that it had a handler for or held back; None where it was never looked at."""
     cwd: str = ""
 
     @property
@@ -78,15 +80,23 @@ class Autopsy:
         directory: the run's.
         record: keeps a sentence in the sidecar's journal; thread-safe.
         without: the witnesses to do without.
+        hears_exits: whether the kernel announces the ends of all children.
     """
 
     def __init__(
-        self, directory: str, record: Callable[[Record], None], *, clock: Clock, without: frozenset[str]
+        self,
+        directory: str,
+        record: Callable[[Record], None],
+        *,
+        clock: Clock,
+        without: frozenset[str],
+        hears_exits: bool = False,
     ) -> None:
         self._directory = directory
         self._keep = record
         self._clock = clock
         self._without = without
+        self._hears_exits = hears_exits
         self._began_ns = clock.now_ns()
         self._pids: set[int] = set()
         self._children = {True: 0, False: 0}
@@ -113,6 +123,9 @@ class Autopsy:
     def begin(self, death: Death) -> None:
         """Ask about this one. Never blocks."""
         self._pids.add(death.pid)
+        around = Surroundings(heeded=death.heeded)
+        if death.is_clean and not death.is_child and around.heeds_requests:  # it may have left because of one
+            self._say("last-seen", around, pid=death.pid)
         if death.is_child and not death.is_clean:
             self._children[death.is_silent] += 1
         if self._is_of_no_interest(death):
@@ -164,7 +177,7 @@ class Autopsy:
             self._guarded(partial(self._ask_scheduler, deaths))
             for death in unclean:
                 if not death.is_child:
-                    self._say(ALL_ASKED, Finding(), pid=death.pid)
+                    self._say(ALL_ASKED, Asked(hears_exits=self._hears_exits), pid=death.pid)
 
     def _ask_for_senders(self, deaths: list[Death]) -> None:
         from holter.journal.signal_log import read_signal_log
@@ -183,7 +196,7 @@ class Autopsy:
         if KERNEL_LOG in self._without:
             self._say("kernel-log", switched_off())
             return
-        found = look(self._began_ns, self._pids)
+        found = look(self._began_ns, self._pids, near_ns=[death.at_ns for death in deaths])
         self._needs_journal = isinstance(found, Unseen)
         if isinstance(found, KernelLog):
             self._reported_bytes.update({kill.pid: kill.anon_bytes for kill in found.kills})
@@ -211,13 +224,16 @@ class Autopsy:
 
     def _ask_surroundings(self, deaths: list[Death]) -> None:
         from holter.journal.signal_log import read_signal_log
-        from holter.probes.postmortem.surroundings import look, with_gpu_holders, with_mapped_files
+        from holter.probes.postmortem.surroundings import look, measure_again, with_gpu_holders, with_mapped_files
 
         faults = [each for each in read_signal_log(self._directory).caught if each.signal == signal.SIGBUS]
-        for death in deaths:
-            if death.is_silent and (death.is_bus_error or not death.is_child):
-                paths = places(self._directory, death.cwd)
-                found = look(death.row, death.limits, paths=paths, process=death.process)
+        for death in [death for death in deaths if death.is_bus_error or not death.is_child]:
+            paths = places(self._directory, death.cwd)
+            found = measure_again(look(death.row, death.limits, paths=paths, process=death.process))
+            found = msgspec.structs.replace(found, heeded=death.heeded)
+            if not death.is_silent:  # it may have had nothing of ours in it to look around
+                self._say("last-seen", found, pid=death.pid)
+            else:
                 found = with_mapped_files(found, [each.mapping for each in faults if each.pid == death.pid])
                 holders = self.gpu.holders() if self.gpu is not None else None
                 self._say("surroundings", with_gpu_holders(found, holders) if holders else found, pid=death.pid)

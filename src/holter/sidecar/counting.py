@@ -1,7 +1,7 @@
 """Keeps the out-of-memory counters of a run's processes within reach of the moment in which one of them dies."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
@@ -32,6 +32,8 @@ class Counting:
         self._host_kills_before = read_host_kills(proc)
         self._by_membership: dict[bytes, CgroupCounters] = {}
         self._membership_of: dict[int, bytes] = {}
+        self._outlived: dict[int, int] = {}
+        """By pid: the count of kills for memory of which it was seen not to be one."""
 
     def follow(self, pid: int) -> None:
         """The process lives: find its cgroup, in which it may be new. Cheap enough for every tick."""
@@ -57,8 +59,10 @@ class Counting:
 
     def tick(self) -> None:
         """Once a second."""
-        for each in self._by_membership.values():
-            each.tick()
+        for membership, each in self._by_membership.items():
+            kills = each.tick()
+            if kills is not None:
+                self._outlived.update(dict.fromkeys(self._spared(membership), kills))
 
     def look(self, pid: int) -> Counters | None:
         """How far the counters of a process that has just died have moved; None where they were never found.
@@ -67,12 +71,20 @@ class Counting:
         """
         membership = self._membership_of.get(pid) or next(iter(self._membership_of.values()), b"")
         counters = self._by_membership.get(membership)
-        return counters.look() if counters is not None else None
+        return counters.look(self._outlived.get(pid)) if counters is not None else None
 
     def forget(self, pid: int) -> None:
         """The process is gone; the last one's cgroup is kept."""
         if len(self._membership_of) > 1:
             self._membership_of.pop(pid, None)
+        self._outlived.pop(pid, None)
+
+    def _spared(self, membership: bytes) -> Iterator[int]:
+        """Those in a cgroup who live on, though the kernel has just killed somebody in it."""
+        for pid in [pid for pid, text in self._membership_of.items() if text == membership]:
+            stat = read_stat(pid, self._proc)
+            if stat is not None and not (stat.is_exiting or stat.is_dead or stat.is_condemned):
+                yield pid
 
     def close(self) -> None:
         """Idempotent."""

@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from holter.model.clock import Clock
-from holter.model.evidence import Holder
+from holter.model.evidence import REQUESTS, Holder
 from holter.model.records import Record
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.gpu_events import GpuWatch, has_gpu, open_gpu_watch
 from holter.probes.postmortem.process_table import is_scarce, look, read_name
 from holter.probes.postmortem.surroundings import read_limits
+from holter.probes.procfs import PROC, Stat, read_file, read_stat
 
 SCAN_EVERY_S = 3.0
 # A look at every process of a host that has thousands must not take more than a two-hundredth of the time.
@@ -34,6 +35,9 @@ class LastKnown:
         self.row: Mapping[str, float | int] = {}
         self.readings: dict[int, Reading] = {}
         self.limits: dict[int, bytes] = {}
+        self.heeded: dict[int, tuple[int, ...]] = {}
+        """The signals that each recorded process ever had a handler for, or held back: Python takes its own away before
+        it leaves."""
         self.gpu: GpuWatch | None = None
         self.bounded: frozenset[str] = frozenset()
         """The cgroups with a limit that the run is in."""
@@ -53,6 +57,12 @@ class LastKnown:
             if reading.rss_bytes
         }
 
+    def look_at_handlers(self, pid: int) -> None:
+        """See which signals a process heeds at this moment; cheap."""
+        stat = read_stat(pid)
+        if stat is not None:
+            self._remember_handlers(pid, stat)
+
     def tick(self, row: Mapping[str, float | int], readings: Mapping[int, Reading], *, roots: Sequence[int]) -> None:
         """Once a second, while a process of the run lives."""
         self._ticks += 1
@@ -63,6 +73,8 @@ class LastKnown:
             for pid, reading in readings.items()
         }
         self._learn_names()
+        for pid in [pid for pid in roots if pid in self.readings]:
+            self._remember_handlers(pid, self.readings[pid].stat)
         if self._ticks <= FIRST_TICKS or self._ticks % LIMITS_EVERY_TICKS == 0:
             self.limits.update({pid: text for pid in roots if (text := read_limits(pid))})
         if has_gpu(row):
@@ -71,6 +83,13 @@ class LastKnown:
             self.gpu.tick(row, self._clock.now_ns())
         if is_scarce(row) and self._now_s() >= self._scan_at:
             self._scan()
+
+    def _remember_handlers(self, pid: int, stat: Stat) -> None:
+        if stat.is_exiting or stat.is_dead:
+            return
+        # Who waits for signals has them neither blocked nor handled, and takes them all the same.
+        awaited = REQUESTS if b"sigtimedwait" in (read_file(f"{PROC}/{pid}/wchan") or b"") else ()
+        self.heeded[pid] = tuple(sorted({*self.heeded.get(pid, ()), *stat.heeded, *awaited}))
 
     def close(self) -> None:
         """Idempotent."""

@@ -19,6 +19,8 @@ from holter.sidecar.watched import WatchedRun
 from holter.wire.way_back import Ended, Lines, Look, Stop, Watch, decode_to_sidecar, encode
 
 TICK_S = 1.0
+# How often the handlers of a command are looked at that has just begun.
+YOUNG_S = 0.1
 # While the exit status of a dead process is awaited.
 URGENT_S = 0.01
 
@@ -32,6 +34,7 @@ class Link:
         self.lines = Lines()
         self.directories: set[str] = set()
         """Those of the runs that the process records."""
+        self.is_launcher = False
 
     def copy_pidfd(self) -> int:
         """A pidfd for one run, which closes it when the process has died."""
@@ -80,7 +83,9 @@ class Sidecar:
         urgent = False
         while self._has_work():
             now = time.monotonic()
-            self._wait(URGENT_S if urgent else max(0.0, next_tick - now))
+            young = sum(watched.look_at_the_young() for watched, _ in self._runs.values())
+            patience_s = YOUNG_S if young else TICK_S
+            self._wait(URGENT_S if urgent else min(max(0.0, next_tick - now), patience_s))
             try:
                 urgent = self._attend()
                 if time.monotonic() >= next_tick:
@@ -97,6 +102,7 @@ class Sidecar:
         self._linger_s = watch.linger_s
         watched.add(watch, link.copy_pidfd())
         link.directories.add(watch.directory)
+        link.is_launcher = watch.by_launcher
 
     def _has_work(self) -> bool:
         if self._runs:
@@ -159,6 +165,7 @@ class Sidecar:
         if watch.directory in self._runs:
             self._runs[watch.directory][0].add(watch, link.copy_pidfd())
             link.directories.add(watch.directory)
+            link.is_launcher = watch.by_launcher
         elif lead := take_lead(watch.directory):
             self._begin(watch, link, lead)
 
@@ -181,19 +188,19 @@ class Sidecar:
                 continue
             because = f": {wish.reason}" if wish.reason else ""
             watched.record(Noted(at_ns=self._clock.now_ns(), text=f"{wish.by} asked the run to stop{because}"))
-            line = encode(Stop(run=watched.run, by=wish.by, reason=wish.reason))
-            for link in self._links:
-                if directory in link.directories:
-                    link.send(line)
+            self._say(directory, encode(Stop(run=watched.run, by=wish.by, reason=wish.reason)))
 
     def _pass_on_words(self) -> None:
         """What the user should know of the upload."""
         for directory, (watched, _) in self._runs.items():
             while watched.uploader is not None and not watched.uploader.words.empty():
-                line = encode(watched.uploader.words.get())
-                for link in self._links:
-                    if directory in link.directories:
-                        link.send(line)
+                self._say(directory, encode(watched.uploader.words.get()))
+
+    def _say(self, directory: str, line: bytes) -> None:
+        """To the processes that record a run; to `holter run` only for a program that knows nothing of us."""
+        links = [link for link in self._links if directory in link.directories]
+        for link in [link for link in links if not link.is_launcher] or links:
+            link.send(line)
 
     def _leave(self) -> None:
         """Close the ways back so that a message either reached us or fails at the sender, who then starts another."""

@@ -13,9 +13,9 @@ from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
-from holter.model.records import Beat, Exited, Lost, Opened, Record, Totals
+from holter.model.records import Beat, Exited, KernelAsked, Lost, Opened, Record, Totals
 from holter.model.witnesses import witnesses_without
-from holter.probes.identity import ProcessIdentity, identify
+from holter.probes.identity import ProcessIdentity, identify, is_alive
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.procfs import read_stat
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 BEAT_NS = 5_000_000_000
 # How long a dead process may wait to be reaped until we do without its exit status.
 STATUS_WITHIN_NS = 2_000_000_000
+YOUNG_NS = 10_000_000_000
 # Rows are worth more than samples: ours stop a little before the run's limit.
 SHARE_OF_LIMIT = 0.9
 
@@ -44,9 +45,12 @@ class Process(msgspec.Struct):
 
     watch: Watch
     pidfd: int
+    added_ns: int = 0
     died_at_ns: int = 0
     counters: Counters | None = None
     """What they stood at when it died."""
+    server: ProcessIdentity | None = None
+    """Of a notebook's kernel."""
 
 
 class WatchedRun:
@@ -68,7 +72,9 @@ class WatchedRun:
         self._syncer = Syncer(watch.directory)
         self._console = ConsoleKeeper(watch.directory, clock)
         self.files = Keeper(watch, self.record, clock=clock)
-        self.autopsy = Autopsy(watch.directory, self.record, clock=clock, without=witnesses_without())
+        self.autopsy = Autopsy(
+            watch.directory, self.record, clock=clock, without=witnesses_without(), hears_exits=exits.hears_exits
+        )
         self._counting = Counting(self.record, clock)
         self._known = LastKnown(self.record, clock)
         self.uploader: Uploader | None = None
@@ -78,7 +84,8 @@ class WatchedRun:
         self._attempt = max(self._attempt, watch.attempt)
         if self.files.finishing_since:  # the run goes on while its end is being written
             self.files = Keeper(watch, self.record, clock=self._clock)
-        self.processes.append(Process(watch, pidfd))
+        server = identify(watch.server_pid) if watch.server_pid else None
+        self.processes.append(Process(watch, pidfd, server=server, added_ns=self._clock.now_ns()))
         self._exits.follow(watch.pid, pidfd)
         self.children.add_root(watch.pid)
         self._counting.follow(watch.pid)
@@ -116,6 +123,18 @@ class WatchedRun:
         except (NotKept, OSError):
             return  # samples are the first thing to do without
 
+    def look_at_the_young(self) -> bool:
+        """Commands set their handlers for signals in their first seconds; true while one is so young. Cheap."""
+        now_ns = self._clock.now_ns()
+        young = [
+            each.watch.pid
+            for each in self.processes
+            if each.watch.by_launcher and not each.died_at_ns and now_ns - each.added_ns < YOUNG_NS
+        ]
+        for pid in young:
+            self._known.look_at_handlers(pid)
+        return bool(young)
+
     def beat(self) -> None:
         """Every five seconds: we are here, and so are they."""
         now_ns = self._clock.now_ns()
@@ -132,6 +151,8 @@ class WatchedRun:
             if not each.died_at_ns and _is_dead(each):
                 each.died_at_ns = self._clock.now_ns()
                 each.counters = self._counting.look(each.watch.pid)
+                if each.server is not None and is_alive(each.server) is False:
+                    self.record(KernelAsked(at_ns=each.died_at_ns, kind="server-gone"))
             if each.died_at_ns:
                 waiting = not self._record_death(each) or waiting
         return waiting
@@ -213,6 +234,7 @@ class WatchedRun:
             holders=known.holders,
             process=process,
             limits=known.limits.get(pid, b""),
+            heeded=known.heeded.get(pid),
             cwd=cwd,
         )
 

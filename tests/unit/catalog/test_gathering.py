@@ -11,7 +11,17 @@ import pytest
 
 from holter.catalog.gathering import gather
 from holter.catalog.run_view import load_run
-from holter.model.evidence import Counters, Evidence, KernelLog, MemoryLevel, OomKill, Surroundings, Unseen
+from holter.model.evidence import (
+    ALL_ASKED,
+    Counters,
+    Disk,
+    Evidence,
+    KernelLog,
+    MemoryLevel,
+    OomKill,
+    Surroundings,
+    Unseen,
+)
 from holter.model.records import ChildExited, Exited, Facts, Finished, Looked, Preempting, Raised, Signalled
 from holter.model.state import Lateness
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, elsewhere, named
@@ -161,6 +171,24 @@ def test_what_sources_said_comes_back_in_its_form(directory: Path) -> None:
     assert found.kernel_log == KernelLog(kills=(kill,))
     assert found.unseen["oom-daemon"] == Unseen(because="no permission", remedy="join the group adm")
     assert "kernel-log" not in found.unseen
+
+
+def test_what_was_last_seen_of_a_process_completes_what_it_saw_itself(directory: Path) -> None:
+    journal = program(directory)
+    own = Surroundings(open_files=9, disks=(Disk(path="/scratch", what="error", free_bytes=0),))
+    seen = Surroundings(open_files=5, heeded=(2, 15), disks=(Disk(path="/home", what="working directory"),))
+    sidecar(
+        directory,
+        exited(journal, 1 << 8),
+        looked("surroundings", own, pid=dead().pid, after_s=9.0),
+        looked("last-seen", seen, pid=dead().pid),
+        Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid, found={"hears_exits": True}),
+    )
+
+    found = evidence(directory)
+
+    assert found.surroundings == msgspec.structs.replace(own, heeded=(2, 15))
+    assert found.is_watched
 
 
 def sample(own: float, **changes: Any) -> dict[str, Any]:

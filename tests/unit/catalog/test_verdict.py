@@ -10,6 +10,8 @@ import pytest
 
 from holter.catalog import verdict
 from holter.catalog.catalog import Catalog
+from holter.catalog.explanation import explained
+from holter.catalog.gathering import gather
 from holter.catalog.inquiry import inquire
 from holter.catalog.run_view import LoadedRun, awaited_evidence, load_run
 from holter.journal.rundir import list_segments
@@ -192,3 +194,19 @@ def test_an_exception_is_judged_by_the_real_rules(directory: Path) -> None:
     raised = Raised(at_ns=BEGAN_NS, type="ValueError", message="bad batch", traceback="")
     Journal(directory, dead()).say(named("otter"), raised, Finished(at_ns=BEGAN_NS, exit_code=1, how="context")).close()
     assert verdict.judge(load(directory)).view.cause == "uncaught-exception"
+
+
+@pytest.mark.parametrize(("heeded", "confidence", "unseen"), [([2], 1.0, []), ([2, 15], 0.8, ["terminated"])])
+def test_a_command_that_handles_sigterm_may_have_left_with_0_because_of_one(
+    directory: Path, heeded: list[int], confidence: float, unseen: list[str]
+) -> None:
+    program = Journal(directory, dead(), kind="launcher").say(named("otter")).close()
+    done = Exited(at_ns=BEGAN_NS + SECOND, journal=program.id, pid=dead().pid, source="wait", status=0)
+    seen = Looked(at_ns=BEGAN_NS + SECOND, source="last-seen", pid=dead().pid, found={"heeded": heeded})
+    Journal(directory, dead(), kind="sidecar").say(done, seen).close()
+    loaded = load(directory)
+
+    told = explained(loaded, gather(loaded))
+
+    assert (told.state, told.cause, told.confidence) == ("finished", None, confidence)
+    assert [each.cause for each in told.not_observable] == unseen

@@ -135,6 +135,7 @@ def test_evidence_by_text_alone_is_never_sure() -> None:
         '  File "/home/ada/train.py", line 3, in <module>',
         "    step()",
         "ImportError: /venv/x.so: undefined symbol: _Zfoo",
+        "cleaning up",
     )
     command = exited(1, role="command", began_ns=before(3))
 

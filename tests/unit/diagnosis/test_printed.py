@@ -109,6 +109,25 @@ def test_a_traceback_that_begins_in_a_function_was_caught_there_and_counts_less(
     assert (found.cause, found.confidence) == ("uncaught-exception", 0.65)
 
 
+@pytest.mark.parametrize(
+    ("code", "text", "where"),
+    [
+        (1, UNCAUGHT, "last words"),
+        (1, GROUP, "last words"),
+        (1, f"epoch 3\n{UNCAUGHT}", "last words"),
+        (1, f"ERROR:root:training failed\n{UNCAUGHT}", "printed"),  # somebody caught it, and gave it to a logger
+        (1, f"{UNCAUGHT}giving up\n", "printed"),
+        (1, TRACEBACK, "printed"),  # a message of two lines, or a program that went on
+        (3, UNCAUGHT, "printed"),
+    ],
+)
+def test_what_python_itself_says_last_is_told_from_what_a_program_prints(code: int, text: str, where: str) -> None:
+    found = with_printed_exception(evidence(exited(code, role="command"), said=lines(text))).subject.raised
+
+    assert found is not None
+    assert found.where == where
+
+
 def test_a_traceback_of_an_hour_ago_is_no_cause() -> None:
     assert unchanged(exited(1, role="command"), TRACEBACK, before_s=3600)
 

@@ -207,8 +207,8 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
     "gone without a witness, but Python wrote its stacks": (
         evidence(gone(fault_log="Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n")),
         "bus-error",
-        0.6,
-        0.9,
+        0.5,
+        0.75,
     ),
     "a daemon for memory": (
         evidence(
@@ -233,7 +233,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
     "the machine was started again": (
         evidence(
             gone(has_signal_witness=True),
-            memory=memory(0),
+            memory=msgspec.structs.replace(memory(0), sampled_ns=before(1)),
             host=HostEnd(boot_id="a", boot_id_now="b", booted_ns=END_NS),
         ),
         "host-lost",
@@ -254,7 +254,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
         0.9,
         0.98,
     ),
-    "a fault that nobody saw arrive": (evidence(signalled(11)), "segmentation-fault", 0.7, 0.9),
+    "a fault that nobody saw arrive": (evidence(signalled(11)), "segmentation-fault", 0.55, 0.75),
     "kill -11": (evidence(signalled(11, signals=(caught(11, sender_pid=77),))), "killed", 0.9, 0.98),
     "kill -6": (evidence(signalled(6, signals=(caught(6, sender_pid=77),))), "killed", 0.9, 0.98),
     "abort()": (evidence(signalled(6, signals=(caught(6, code=-6, sender_pid=PID),))), "aborted", 0.9, 0.98),
@@ -271,7 +271,18 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
         0.9,
         0.98,
     ),
-    "SIGBUS in a file that was cut": (evidence(signalled(7, signals=(IN_FILE,))), "bus-error", 0.9, 0.98),
+    "SIGBUS in a file that was cut": (
+        evidence(signalled(7, signals=(IN_FILE,)), kernel_log=KernelLog()),
+        "bus-error",
+        0.9,
+        0.98,
+    ),
+    "SIGBUS in a file that nobody can measure, nor read the kernel's log": (
+        evidence(signalled(7, signals=(IN_FILE,))),
+        "bus-error",
+        0.8,
+        0.89,
+    ),
     "SIGBUS in a file on a full disk": (
         evidence(signalled(7, signals=(IN_FULL,)), surroundings=FULL_MAP),
         "disk-full",

@@ -28,6 +28,8 @@ def stat_line(*, name: str = "python3", state: str = "S", parent: int = 1, **num
         "threads": 20,
         "started": 22,
         "rss_pages": 24,
+        "blocked": 32,
+        "caught": 34,
         "exit_code": 52,
     }
     fields = ["4242", f"({name})", state, str(parent), *["0"] * 48]

@@ -1,10 +1,12 @@
 """Text files of the kernel, taken apart."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from holter.probes.procfs import Stat, find_number, list_numbers, parse_stat, read_file
+from tests.unit.probes.recordings import stat_line
 
 RECORDED_STAT = (
     b"1977 (pt) data (w) S 1962 1977 1977 0 -1 4194560 5310 812 7 2 141 35 20 4 20 0 3 0 48211 258514944 5120 "
@@ -23,7 +25,17 @@ def test_a_command_name_with_spaces_and_parentheses_does_not_shift_the_fields() 
         threads=3,
         started=48211,
         exit_code=9,
+        heeded_bits=134217730,
     )
+
+
+def test_a_process_heeds_the_signals_that_it_handles_or_holds_back() -> None:
+    assert parse_stat(RECORDED_STAT).heeded == (signal.SIGINT, signal.SIGWINCH)
+    assert parse_stat(stat_line(blocked=1 << 14, caught=2).encode()).heeded == (signal.SIGINT, signal.SIGTERM)
+
+
+def test_signals_that_are_all_held_back_for_a_moment_are_not_heeded() -> None:
+    assert parse_stat(stat_line(blocked=(1 << 31) - 1).encode()).heeded == ()
 
 
 @pytest.mark.parametrize(

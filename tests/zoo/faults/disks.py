@@ -1,14 +1,25 @@
 """Disks that are full; what is raised then does not always say so."""
 
+import subprocess
+from typing import Any
+
 from tests.zoo.fault import Fault, Place
+from tests.zoo.scene import Scene
 
 SMALL_DISK = Place(disks=(("disk", "size=4m"),))
 
 
-def full(name: str, body: str, *, place: Place = SMALL_DISK, needs: tuple[str, ...] = ()) -> Fault:
+def full(name: str, body: str, *, cause: str = "disk-full", place: Place = SMALL_DISK, **more: Any) -> Fault:
     """A program that saves to `disk`, below its working directory, until there is no more room."""
-    program = f"from training import begin, log\nbegin()\n{body}\n"
-    return Fault(name=name, program=program, ends=(1,), state="failed", cause="disk-full", place=place, needs=needs)
+    program = f"import os, subprocess, time\nfrom training import begin, log, mark, wait_for\nbegin()\n{body}\n"
+    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, place=place, **more)
+
+
+def close_disk(scene: Scene) -> None:
+    scene.await_mark("opened")
+    enter = ["nsenter", "-t", str(scene.pid), "-m"]
+    subprocess.run([*enter, "mount", "-o", "remount,ro", str(scene.stage / "disk")], check=True)
+    (scene.stage / "closed").touch()
 
 
 FAULTS = [
@@ -41,5 +52,63 @@ FAULTS = [
         "database.execute('CREATE TABLE trial (value BLOB)')\n"
         "database.execute('INSERT INTO trial VALUES (?)', (bytes(8 << 20),))\n"
         "database.commit()",
+    ),
+    full(
+        "copies a checkpoint to a full disk",
+        "import shutil\nopen('model.bin', 'wb').write(bytes(9 << 20))\nshutil.copy('model.bin', 'disk/model.bin')",
+    ),
+    full(
+        "pickles to a full disk",
+        "import pickle\nwith open('disk/state.pkl', 'wb') as file:\n"
+        "    pickle.dump([os.urandom(1 << 20) for _ in range(9)], file)",
+    ),
+    full(
+        "has its temporary files on a full disk",
+        "import tempfile\ntempfile.tempdir = os.path.abspath('disk')\n"
+        "with tempfile.NamedTemporaryFile() as file:\n    while True:\n        file.write(os.urandom(100_000))",
+    ),
+    full(
+        "packs its results on a full disk",
+        "import zipfile\nwith zipfile.ZipFile('disk/results.zip', 'w') as archive:\n"
+        "    for number in range(100):\n        archive.writestr(f'{number}.bin', os.urandom(200_000))",
+    ),
+    # numpy tells how many elements it wanted to write, and no more.
+    full(
+        "writes a raw array to a full disk",
+        "import numpy\nnumpy.zeros(2 << 20).tofile('disk/features.raw')",
+    ),
+    full(
+        "runs cp, which finds the disk full",
+        "open('model.bin', 'wb').write(bytes(9 << 20))\nsubprocess.run(['cp', 'model.bin', 'disk/'], check=True)",
+    ),
+    full(
+        "makes directories until there are no inodes left",
+        "for number in range(5000):\n    os.mkdir(f'disk/{number}')",
+        place=Place(disks=(("disk", "size=6m,nr_inodes=300"),)),
+    ),
+    full(
+        "skips a checkpoint for a full disk and misses a key later",
+        "try:\n    open('disk/checkpoint.bin', 'wb').write(bytes(9 << 20))\n"
+        "except OSError as error:\n    print('checkpoint skipped:', error)\n"
+        "for step in range(40):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\n{}['scheduler']",
+        cause="uncaught-exception",
+    ),
+    # Nothing broke here, but a disk that closes like this looks the same.
+    full(
+        "saves to a disk that became read-only",
+        "open('disk/first.bin', 'wb').close()\nmark('opened')\nwait_for('closed')\nopen('disk/second.bin', 'wb')",
+        cause="storage-fault",
+        also=("uncaught-exception",),
+        strike=close_disk,
+    ),
+    full(
+        "has a map of a file on a disk that is full, in a worker",
+        "import mmap, multiprocessing\n"
+        "def work():\n    file = open('disk/cache.bin', 'w+b'); file.truncate(32 << 20)\n"
+        "    cache = mmap.mmap(file.fileno(), 0)\n    cache[:] = bytes(32 << 20)\n"
+        "worker = multiprocessing.get_context('fork').Process(target=work)\nworker.start()\nworker.join()\n"
+        "if worker.exitcode == -7:\n    raise RuntimeError('caching failed')",
+        # The worker dies of a bus error because there is no room.
+        also=("bus-error",),
     ),
 ]

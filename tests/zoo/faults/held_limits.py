@@ -1,153 +1,171 @@
-"""Limits on files, processes and CPU time, met by other routes, and disks that are full or closed."""
+"""Limits and full disks behind libraries that have words of their own for them, and errors that only look like them."""
 
-import subprocess
+import signal
 from typing import Any
 
-from tests.zoo.fault import Fault, Place
-from tests.zoo.scene import Scene
+from tests.zoo.fault import PYTHON, SCRIPT, Fault, Place
 
-FILES = "too-many-open-files"
-SMALL_DISK = Place(disks=(("disk", "size=6m"),))
+FULL, FILES, TASKS, CPU = "disk-full", "too-many-open-files", "too-many-processes", "cpu-time-limit"
+SMALL_DISK = Place(disks=(("disk", "size=5m"),))
 
 
-def limited(name: str, body: str, *, cause: str, place: Place = SMALL_DISK, **more: Any) -> Fault:
+def limited(name: str, body: str, *, cause: str, **more: Any) -> Fault:
     """A program that meets a limit and fails."""
-    program = f"import os, subprocess, sys, time\nfrom training import begin, log, mark, wait_for\nbegin()\n{body}\n"
-    usual = {"ends": (1,), "state": "failed"}
-    return Fault(name=name, program=program, cause=cause, place=place, **{**usual, **more})
+    program = (
+        "import asyncio, multiprocessing, os, resource, signal, subprocess, sys, threading, time\n"
+        f"from training import begin, log, mark\nbegin()\n{body}\n"
+    )
+    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
 
 
-def close_disk(scene: Scene) -> None:
-    scene.await_mark("opened")
-    enter = ["nsenter", "-t", str(scene.pid), "-m"]
-    subprocess.run([*enter, "mount", "-o", "remount,ro", str(scene.stage / "disk")], check=True)
-    (scene.stage / "closed").touch()
+def full(name: str, body: str, **more: Any) -> Fault:
+    """A program that saves to `disk`, below its working directory, until there is no more room."""
+    return limited(name, body, **{"cause": FULL, "place": SMALL_DISK, **more})
 
 
-FORKED = "context = multiprocessing.get_context('fork')\n"
+RANDOM = "import numpy\nrows = numpy.random.rand(200_000, 8)\n"
+LIMIT_CPU = "used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + 1\n"
 
 FAULTS = [
-    limited(
-        "makes more sockets than it may",
-        "import socket\npairs = []\nwhile True:\n    pairs.append(socket.socketpair())",
-        cause=FILES,
-        place=Place(limits=("--nofile=150",)),
+    full(
+        "writes predictions with pandas to a full disk",
+        RANDOM + "import pandas\npandas.DataFrame(rows).to_csv('disk/predictions.csv')",
     ),
-    limited(
-        "makes more pipes than it may",
-        "pipes = [os.pipe() for _ in range(2000)]",
-        cause=FILES,
-        place=Place(limits=("--nofile=256",)),
+    full(
+        "writes a Parquet file with pyarrow to a full disk",
+        RANDOM + "import pyarrow, pyarrow.parquet\ntable = pyarrow.table({str(n): rows[:, n] for n in range(8)})\n"
+        "pyarrow.parquet.write_table(table, 'disk/features.parquet')",
     ),
-    limited(
-        "starts programs with more pipes than it may have",
-        "children = [subprocess.Popen(['sleep', '5'], stdout=-1, stderr=-1, stdin=-1) for _ in range(60)]",
-        cause=FILES,
-        place=Place(limits=("--nofile=110",)),
+    full(
+        "writes a frame with polars to a full disk",
+        RANDOM + "import polars\npolars.DataFrame(rows).write_csv('disk/features.csv')",
     ),
-    limited(
-        "has a pool of which a worker opens too many files",
-        "import concurrent.futures, multiprocessing\n"
-        "def work(number):\n    return len([open('/dev/null') for _ in range(1000)])\n"
+    full("packs arrays with numpy on a full disk", RANDOM + "numpy.savez_compressed('disk/embeddings.npz', rows)"),
+    full(
+        "compresses its samples on a full disk",
+        "import gzip\nwith gzip.open('disk/samples.txt.gz', 'wt') as file:\n    while True:\n"
+        "        file.write(os.urandom(5000).hex())",
+    ),
+    full(
+        "reserves room for a checkpoint that the disk has not",
+        "file = open('disk/checkpoint.bin', 'wb')\nos.posix_fallocate(file.fileno(), 0, 64 << 20)",
+    ),
+    # Nobody sees what it prints any more, its last words included.
+    full(
+        "prints into a file on a disk that becomes full",
+        "for step in range(2000):\n    print('step', step, 'x' * 5000, flush=True)",
+        command=("bash", "-c", f"{PYTHON} {SCRIPT} > disk/train.log 2>&1"),
+        ends=(1, 120),
+    ),
+    # It caught the error and says so in words; it leaves for want of room all the same.
+    full(
+        "cannot save for want of room, says so, and leaves with 4",
+        "try:\n    open('disk/last.ckpt', 'wb').write(bytes(20 << 20))\n"
+        "except OSError as error:\n    print('FATAL could not save last.ckpt:', error, file=sys.stderr)\n"
+        "    sys.exit(4)",
+        ends=(4,),
+        also=("nonzero-exit",),
+    ),
+    full(
+        "has a pool of which a worker finds the disk full",
+        "import concurrent.futures\n"
+        "def shard(number):\n    return open(f'disk/shard-{number}.bin', 'wb').write(bytes(1 << 20))\n"
         "with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork')) as pool:\n"
-        "    print(sum(pool.map(work, range(4))))",
+        "    print(sum(pool.map(shard, range(12))))",
+    ),
+    full(
+        "tries to save three times on a full disk and raises an error of its own",
+        "class SaveFailed(Exception):\n    pass\nlast = None\nfor attempt in range(3):\n"
+        "    try:\n        open('disk/model.safetensors', 'wb').write(bytes(20 << 20))\n"
+        "    except OSError as error:\n        last = error; print('retrying', attempt); time.sleep(0.2)\n"
+        "raise SaveFailed('gave up after 3 attempts') from last",
+    ),
+    # Full it is, but not what it fails for.
+    full(
+        "filled a scratch disk on purpose and does not find its validation set",
+        "try:\n    open('disk/cache.bin', 'wb').write(bytes(20 << 20))\nexcept OSError:\n    pass\n"
+        "for step in range(30):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\nopen('/data/coco/val2017.json')",
+        cause="uncaught-exception",
+    ),
+    # The disk has room; it is the size of one file that is limited, as the same limit in the open half.
+    limited(
+        "saves a model that is larger than a file may be",
+        "import torch\nresource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))\n"
+        "torch.save(torch.nn.Linear(2048, 2048).state_dict(), 'model.pt')",
+        cause="uncaught-exception",
+        needs=("torch",),
+    ),
+    limited(
+        "keeps the batches of a data loader until there is no file left to pass them in",
+        "import torch\n"
+        "class Dataset(torch.utils.data.Dataset):\n    def __len__(self):\n        return 1000\n"
+        "    def __getitem__(self, index):\n        return torch.ones(2)\n"
+        "kept = list(torch.utils.data.DataLoader(Dataset(), batch_size=2, num_workers=2))",
+        cause=FILES,
+        place=Place(limits=("--nofile=160",)),
+        needs=("torch",),
+    ),
+    # What sqlite says is that it was unable to open its file.
+    limited(
+        "cannot open its database because too many files are open",
+        "import sqlite3\nkept = []\ntry:\n    while True:\n        kept.append(os.open('/dev/null', os.O_RDONLY))\n"
+        "except OSError:\n    pass\nsqlite3.connect('trials.db').execute('CREATE TABLE trial (value)')",
+        cause=FILES,
+        place=Place(limits=("--nofile=140",)),
+    ),
+    limited(
+        "makes an event loop for every request",
+        "loops = []\nwhile True:\n    loops.append(asyncio.new_event_loop())",
+        cause=FILES,
+        place=Place(limits=("--nofile=170",)),
+    ),
+    limited(
+        "maps every shard and closes none",
+        "import numpy\nnumpy.save('shard.npy', numpy.zeros(10))\n"
+        "shards = [open('shard.npy', 'rb') for _ in range(90)]\n"
+        "maps = [numpy.load('shard.npy', mmap_mode='r') for _ in range(900)]",
         cause=FILES,
         place=Place(limits=("--nofile=200",)),
     ),
     limited(
-        "cannot open a shard for too many files and says it in its own words",
-        "class ShardError(Exception):\n    pass\n"
-        "shards = []\ntry:\n    while True:\n        shards.append(open('/dev/null'))\n"
-        "except OSError as error:\n    raise ShardError('shard 17 is broken') from error",
-        cause=FILES,
-        place=Place(limits=("--nofile=180",)),
+        "forks more workers than its user may have",
+        "context = multiprocessing.get_context('fork')\n"
+        "workers = [context.Process(target=time.sleep, args=(4,), daemon=True) for _ in range(150)]\n"
+        "for worker in workers:\n    worker.start()",
+        cause=TASKS,
+        place=Place(is_user=True, limits=("--nproc=70",)),
     ),
     limited(
-        "has a pool of more threads than its user may have",
-        "import concurrent.futures\npool = concurrent.futures.ThreadPoolExecutor(400)\n"
-        "list(pool.map(lambda _: time.sleep(3), range(400)))",
-        cause="too-many-processes",
-        place=Place(is_user=True, limits=("--nproc=80",)),
+        "runs more programs at a time than its cgroup may have",
+        "async def main():\n"
+        "    await asyncio.gather(*[asyncio.create_subprocess_exec('sleep', '4') for _ in range(99)])\n"
+        "asyncio.run(main())",
+        cause=TASKS,
+        place=Place(tasks=60),
     ),
     limited(
-        "forks more than its cgroup may have",
-        "for _ in range(200):\n    if os.fork() == 0:\n        time.sleep(4); os._exit(0)",
-        cause="too-many-processes",
-        place=Place(tasks=50),
+        "wants more workers of a data loader than its cgroup may have",
+        "import torch\ndata = torch.utils.data.TensorDataset(torch.zeros(400, 2))\n"
+        "for batch in torch.utils.data.DataLoader(data, batch_size=4, num_workers=80):\n    log(size=len(batch))",
+        cause=TASKS,
+        place=Place(tasks=60),
+        needs=("torch",),
     ),
     limited(
-        "has a worker that uses up its CPU time",
-        "import multiprocessing, resource\n"
-        "def work():\n    resource.setrlimit(resource.RLIMIT_CPU, (1, 60))\n    while True:\n        pass\n"
-        f"{FORKED}worker = context.Process(target=work)\nworker.start()\nworker.join()\n"
-        "if worker.exitcode:\n    raise RuntimeError('evaluation did not finish')",
-        cause="cpu-time-limit",
-        place=Place(),
+        "uses up the CPU time that its shell allows",
+        "import numpy\nmatrix = numpy.random.rand(400, 400)\nwhile True:\n    matrix = matrix @ matrix.T / 1e3",
+        cause=CPU,
+        command=("bash", "-c", f"ulimit -S -t 4; exec {PYTHON} {SCRIPT}"),
+        ends=(-signal.SIGXCPU,),
+        state="crashed",
     ),
+    # The kernel kills whoever does not hear the warning.
     limited(
-        "copies a checkpoint to a full disk",
-        "import shutil\nopen('model.bin', 'wb').write(bytes(9 << 20))\nshutil.copy('model.bin', 'disk/model.bin')",
-        cause="disk-full",
-    ),
-    limited(
-        "pickles to a full disk",
-        "import pickle\nwith open('disk/state.pkl', 'wb') as file:\n"
-        "    pickle.dump([os.urandom(1 << 20) for _ in range(9)], file)",
-        cause="disk-full",
-    ),
-    limited(
-        "has its temporary files on a full disk",
-        "import tempfile\ntempfile.tempdir = os.path.abspath('disk')\n"
-        "with tempfile.NamedTemporaryFile() as file:\n    while True:\n        file.write(os.urandom(100_000))",
-        cause="disk-full",
-    ),
-    limited(
-        "packs its results on a full disk",
-        "import zipfile\nwith zipfile.ZipFile('disk/results.zip', 'w') as archive:\n"
-        "    for number in range(100):\n        archive.writestr(f'{number}.bin', os.urandom(200_000))",
-        cause="disk-full",
-    ),
-    # numpy tells how many elements it wanted to write, and no more.
-    limited(
-        "writes a raw array to a full disk",
-        "import numpy\nnumpy.zeros(2 << 20).tofile('disk/features.raw')",
-        cause="disk-full",
-    ),
-    limited(
-        "runs cp, which finds the disk full",
-        "open('model.bin', 'wb').write(bytes(9 << 20))\nsubprocess.run(['cp', 'model.bin', 'disk/'], check=True)",
-        cause="disk-full",
-    ),
-    limited(
-        "makes directories until there are no inodes left",
-        "for number in range(5000):\n    os.mkdir(f'disk/{number}')",
-        cause="disk-full",
-        place=Place(disks=(("disk", "size=6m,nr_inodes=300"),)),
-    ),
-    limited(
-        "skips a checkpoint for a full disk and misses a key later",
-        "try:\n    open('disk/checkpoint.bin', 'wb').write(bytes(9 << 20))\n"
-        "except OSError as error:\n    print('checkpoint skipped:', error)\n"
-        "for step in range(40):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\n{}['scheduler']",
-        cause="uncaught-exception",
-    ),
-    # Nothing broke here, but a disk that closes like this looks the same.
-    limited(
-        "saves to a disk that became read-only",
-        "open('disk/first.bin', 'wb').close()\nmark('opened')\nwait_for('closed')\nopen('disk/second.bin', 'wb')",
-        cause="storage-fault",
-        also=("uncaught-exception",),
-        strike=close_disk,
-    ),
-    limited(
-        "has a map of a file on a disk that is full, in a worker",
-        "import mmap, multiprocessing\n"
-        "def work():\n    file = open('disk/cache.bin', 'w+b'); file.truncate(32 << 20)\n"
-        "    cache = mmap.mmap(file.fileno(), 0)\n    cache[:] = bytes(32 << 20)\n"
-        f"{FORKED}worker = context.Process(target=work)\nworker.start()\nworker.join()\n"
-        "if worker.exitcode == -7:\n    raise RuntimeError('caching failed')",
-        cause="disk-full",
-        # The worker dies of a bus error because there is no room.
-        also=("bus-error",),
+        "does not hear that its CPU time is over and is killed for it",
+        LIMIT_CPU + "resource.setrlimit(resource.RLIMIT_CPU, (used, used + 2))\n"
+        "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True:\n    pass",
+        cause=CPU,
+        ends=(-signal.SIGKILL,),
+        state="crashed",
     ),
 ]

@@ -1,207 +1,309 @@
-"""Memory that runs out by other routes: other allocators, other processes, other limits."""
+"""Memory that runs out as it does in training code: caches, graphs, frames, queues, workers, neighbours."""
 
 import signal
+import subprocess
+import time
+from collections.abc import Callable
 from typing import Any
 
+from tests.zoo.cgroups import Cgroup
 from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
 from tests.zoo.scene import Scene
 
 KILLED = (-signal.SIGKILL,)
-OUT = "cgroup-out-of-memory"
+OUT, REFUSED, SHARED = "cgroup-out-of-memory", "allocation-refused", "shared-memory-full"
 
-# What lies in files of memory is not the memory of a process; a scheduler says whom to prefer.
-PREFERRED = "open('/proc/self/oom_score_adj', 'w').write('600')\n"
+GROW = "held = []\nwhile True:\n    held.append(bytearray(b'x') * (3 << 20)); time.sleep(0.005)\n"
+GROWING = "import time\n" + GROW
 
-# Grows in a language that knows nothing of us.
-PERL = """my @held; while (1) { push @held, "x" x (4 << 20); select undef, undef, undef, 0.01; }"""
-C_LEAK = """
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-int main(void) { for (;;) { memset(malloc(3 << 20), 1, 3 << 20); usleep(5000); } }
+STAY_BIG = """
+from training import begin, mark, stay
+begin()
+held = bytearray(b"x") * (120 << 20)
+mark("big")
+stay()
 """
 
-GROW = (
-    "def grow():\n    held = []\n    while True:\n        held.append(bytearray(b'x') * (3 << 20)); time.sleep(0.005)\n"
-)
 
-SUPERVISOR = (
-    "import subprocess, sys\ncode = subprocess.run([sys.executable, sys.argv[1]]).returncode\n"
-    "print('training left with', code); sys.exit(1 if code else 0)"
-)
-
-
-def kill_main(scene: Scene) -> None:
-    scene.await_mark("staying")
-    scene.kill(signal.SIGKILL)
+def limit(mib: int, **more: Any) -> Place:
+    return Place(memory_bytes=mib * MIB, **more)
 
 
 def grown(name: str, body: str, *, mib: int = 220, **more: Any) -> Fault:
     """The training itself reaches its cgroup's limit."""
-    usual = {"place": Place(memory_bytes=mib * MIB), "ends": KILLED, "state": "crashed"}
-    program = f"import time\nfrom training import begin, log\nbegin()\n{body}\n"
-    return Fault(name=name, program=program, cause=OUT, **{**usual, **more})
-
-
-def child(name: str, body: str, *, cause: str = OUT, place: Place | None = None, **more: Any) -> Fault:
-    """Another process of the training does, and the training fails for it."""
-    usual = {"place": place or Place(memory_bytes=230 * MIB), "ends": (1,), "state": "failed"}
-    program = (
-        f"import multiprocessing, os, subprocess, sys, time\nfrom training import begin, log, mark, stay\n{body}\n"
+    program = f"import os, signal, sys, threading, time\nfrom training import begin, log\nbegin()\n{body}\n"
+    return Fault(
+        name=name,
+        program=program,
+        **{"ends": KILLED, "state": "crashed", "cause": OUT, "place": limit(mib), **more},
     )
-    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
 
+
+def failing(name: str, body: str, *, cause: str = OUT, **more: Any) -> Fault:
+    """It, or a process of its own, gets no memory, and it fails by itself."""
+    imports = "import concurrent.futures, multiprocessing, os, resource, subprocess, sys, threading, time"
+    program = f"{imports}\nfrom training import begin, log, mark, stay\n{body}\n"
+    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
+
+
+def start_in(cgroup: Cgroup, program: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sh", "-c", f'echo $$ > {cgroup.procs}; exec "$@"', "sh", PYTHON, "-c", program])
+
+
+def beside(deed: Callable[[Scene, Cgroup], None]) -> Callable[[Scene], None]:
+    """With a cgroup next to the training's own, below the same limit."""
+
+    def strike(scene: Scene) -> None:
+        assert scene.cgroup is not None
+        scene.await_mark("big")
+        other = Cgroup(scene.cgroup.path.parent / "other")
+        try:
+            deed(scene, other)
+        finally:
+            other.remove()
+
+    return strike
+
+
+def crowd_out(scene: Scene, other: Cgroup) -> None:
+    """The other one takes what is left; the training is the larger one."""
+    with start_in(other, "import time\nheld = bytearray(b'x') * (110 << 20)\ntime.sleep(60)") as neighbour:
+        try:
+            scene.process.wait(20)
+        finally:
+            neighbour.kill()
+
+
+def kill_after_neighbours_death(scene: Scene, other: Cgroup) -> None:
+    """The other one runs into a limit of its own and dies; a little later somebody kills the training."""
+    other.limit_memory(40 * MIB)
+    start_in(other, GROWING).wait(20)
+    assert other.kills == 1
+    time.sleep(1.5)
+    scene.kill(signal.SIGKILL)
+
+
+def kill_worker(scene: Scene) -> None:
+    scene.kill(signal.SIGKILL, scene.pid_of("worker"))
+
+
+def terminate(scene: Scene) -> None:
+    scene.await_mark("staying")
+    time.sleep(0.5)
+    scene.kill(signal.SIGTERM)
+
+
+LOADER = """
+import torch
+class Dataset(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, index):
+        {item}
+begin()
+for batch in torch.utils.data.DataLoader(Dataset(), batch_size=8, num_workers=2):
+    log(size=len(batch))
+"""
 
 FAULTS = [
     grown(
-        "collects arrays of numpy up to its cgroup's limit",
-        "import numpy\nheld = []\nwhile True:\n    held.append(numpy.ones(1 << 20)); time.sleep(0.05)",
+        "adds up losses of torch with all that they hang on",
+        "import torch\nweight = torch.randn(1 << 20, requires_grad=True)\ntotal = 0\nwhile True:\n"
+        "    loss = ((weight * 2).sigmoid() ** 2).mean()\n    total = total + loss\n    log(loss=loss.item())",
+        mib=600,
+        needs=("torch",),
+    ),
+    grown(
+        "collects frames of pandas to join them later",
+        "import numpy, pandas\nframes = []\nwhile True:\n"
+        "    frames.append(pandas.DataFrame(numpy.random.rand(20_000, 20))); time.sleep(0.01)",
+        mib=420,
+    ),
+    grown(
+        "has a producer that is faster than its consumer",
+        "import queue\nbatches = queue.Queue()\ndef produce():\n    while True:\n"
+        "        batches.put(bytearray(b'x') * (2 << 20)); time.sleep(0.005)\n"
+        "threading.Thread(target=produce, daemon=True).start()\nwhile True:\n"
+        "    log(size=len(batches.get())); time.sleep(0.2)",
+    ),
+    grown(
+        "remembers every sample that it ever computed",
+        "import functools\n@functools.lru_cache(maxsize=None)\ndef features(index):\n"
+        "    return [float(index)] * 100_000\n"
+        "index = 0\nwhile True:\n    features(index); index += 1",
+    ),
+    grown(
+        "joins arrays that fit one by one",
+        "import numpy\nparts = [numpy.ones(1 << 20) for _ in range(12)]\nlog(parts=len(parts)); time.sleep(1.2)\n"
+        "numpy.concatenate(parts * 3).sum()",
         mib=260,
     ),
     grown(
-        "writes to more of an anonymous map than its cgroup has",
-        "import mmap\nscratch = mmap.mmap(-1, 1 << 30)\nfor page in range(0, 1 << 30, 4096):\n    scratch[page] = 1",
+        "caught a MemoryError, took half of it, and is killed for memory then",
+        "import numpy\ntry:\n    numpy.ones((1 << 22, 1 << 22))\nexcept MemoryError as error:\n"
+        "    print('MemoryError:', error, '- halving the batch', file=sys.stderr)\n"
+        "for _ in range(30):\n    log(loss=0.4); time.sleep(0.05)\nheld = []\nwhile True:\n"
+        "    held.append(numpy.ones(1 << 19)); time.sleep(0.01)",
+        mib=260,
     ),
     grown(
-        "keeps every row of its history in a list of small objects",
-        "history = []\nwhile True:\n    history.append({'step': len(history), 'loss': str(len(history))})",
-        mib=150,
+        "speaks of the memory of its GPU and uses up its cgroup's",
+        "print('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a capacity of '\n"
+        "      '79.10 GiB', file=sys.stderr)\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + GROW,
     ),
     grown(
-        "keeps files in memory until its cgroup is full",
-        PREFERRED + "for number in range(1000):\n"
-        "    open(f'cache/shard-{number}', 'wb').write(bytes(4 << 20)); time.sleep(0.01)",
-        place=Place(memory_bytes=240 * MIB, disks=(("cache", "size=1g"),)),
+        "leaks as an ordinary user in a directory of its own",
+        "os.mkdir('work'); os.chdir('work')\n" + GROW,
+        place=limit(220, is_user=True),
     ),
     grown(
-        "shares more memory than its cgroup has",
-        PREFERRED + "from multiprocessing import shared_memory\nblocks = []\nwhile True:\n"
-        "    blocks.append(shared_memory.SharedMemory(create=True, size=8 << 20))\n"
-        "    blocks[-1].buf[:] = bytes(8 << 20); time.sleep(0.02)",
-        place=Place(memory_bytes=240 * MIB, disks=(("/dev/shm", "size=1g"),)),
-    ),
-    grown(
-        "leaks in a thread while the main thread waits",
-        f"import threading\n{GROW}thread = threading.Thread(target=grow)\nthread.start()\nthread.join()",
-        mib=180,
-    ),
-    grown(
-        "leaks under a script that supervises it",
-        f"{GROW}grow()",
-        command=(PYTHON, "-c", SUPERVISOR, SCRIPT),
-        ends=(1,),
+        "leaks under nohup and nice, in a shell",
+        GROW,
+        command=("bash", "-c", f"nohup nice -n 5 {PYTHON} {SCRIPT}; echo status $? >&2; exit 3"),
+        ends=(3,),
         run_state="failed",
     ),
-    child(
-        "runs a program in C that takes all memory",
-        f"open('leak.c', 'w').write({C_LEAK!r})\nsubprocess.run(['gcc', '-o', 'leak', 'leak.c'], check=True)\nbegin()\n"
-        "subprocess.run(['./leak'], check=True)",
-        needs=("gcc",),
-    ),
-    child(
-        "runs a pipeline of a shell in which Perl takes all memory",
-        "begin()\nscript = 'perl -e \"$0\" | cat > /dev/null; exit ${PIPESTATUS[0]}'\n"
-        f"pipeline = subprocess.run(['bash', '-c', script, {PERL!r}])\n"
-        "if pipeline.returncode:\n    raise RuntimeError('preprocessing failed')",
-        needs=("perl",),
-    ),
-    child(
-        "has a worker whose own child takes all memory",
-        f"{GROW}"
-        "def work():\n    pid = os.fork()\n    if pid == 0:\n        grow()\n    sys.exit(os.waitpid(pid, 0)[1] != 0)\n"
-        "begin()\nworker = multiprocessing.get_context('fork').Process(target=work)\nworker.start()\nworker.join()\n"
-        "assert worker.exitcode == 0, 'the tokenizer did not finish'",
-    ),
-    child(
-        "waits for a pool of which a worker was killed for memory",
-        f"{GROW}def work(number):\n    return grow() if number == 2 else number\nbegin()\n"
-        "pool = multiprocessing.get_context('fork').Pool(2)\n"
-        "print(pool.map_async(work, range(4)).get(timeout=8))",
-    ),
-    child(
-        "waits for batches of a loader that was killed for memory",
-        f"{GROW}def load(queue):\n    queue.put(1)\n    grow()\nbegin()\n"
-        "context = multiprocessing.get_context('fork')\n"
-        "queue = context.Queue()\ncontext.Process(target=load, args=(queue,), daemon=True).start()\n"
-        "while True:\n    log(batch=queue.get(timeout=6))",
-    ),
-    child(
-        "forks more workers than its memory allows",
-        "def work():\n    held = bytearray(b'x') * (70 << 20)\n    time.sleep(8)\n"
-        "begin()\nworkers = [multiprocessing.get_context('fork').Process(target=work) for _ in range(6)]\n"
-        "for worker in workers:\n    worker.start(); time.sleep(0.1)\nfor worker in workers:\n    worker.join()\n"
-        "if any(worker.exitcode for worker in workers):\n    sys.exit('a worker is missing')",
-    ),
-    child(
-        "tolerates a child that was killed for memory and misses a key much later",
-        f"{GROW}begin()\n"
-        "worker = multiprocessing.get_context('fork').Process(target=grow)\nworker.start()\nworker.join()\n"
-        "print('worker exited with', worker.exitcode, 'going on without it')\n"
-        "for step in range(80):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\n{}['labels']",
-        cause="uncaught-exception",
-    ),
-    child(
-        "lost a child for memory and is killed by hand much later",
-        f"{GROW}begin()\n"
-        "worker = multiprocessing.get_context('fork').Process(target=grow)\nworker.start()\nworker.join()\n"
-        "for step in range(60):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\nstay()",
-        cause="killed",
+    Fault(
+        name="is killed for memory because a neighbour below the same limit grew",
+        program=STAY_BIG,
         ends=KILLED,
         state="crashed",
-        strike=kill_main,
+        cause=OUT,
+        strike=beside(crowd_out),
+        place=Place(parent_memory_bytes=210 * MIB, memory_bytes=400 * MIB),
     ),
-    child(
-        "reaches the limit of its data segment",
-        "import resource\nbegin()\nresource.setrlimit(resource.RLIMIT_DATA, (900 << 20, 900 << 20))\nheld = []\n"
-        "while True:\n    held.append(bytearray(32 << 20))",
-        cause="allocation-refused",
-        place=Place(),
+    Fault(
+        name="is killed by hand after a neighbour below the same limit died for memory",
+        program=STAY_BIG,
+        ends=KILLED,
+        state="crashed",
+        cause="killed",
+        strike=beside(kill_after_neighbours_death),
+        place=Place(parent_memory_bytes=300 * MIB, memory_bytes=400 * MIB),
     ),
-    child(
-        "maps more memory than its address space may have",
-        "import mmap\nbegin()\nindex = mmap.mmap(-1, 16 << 30)",
-        cause="allocation-refused",
+    failing(
+        "has a child that changes what it inherited, page by page",
+        "begin()\ntable = bytearray(b'x') * (70 << 20)\npid = os.fork()\nif pid == 0:\n"
+        "    for page in range(0, len(table), 4096):\n        table[page] = 1\n"
+        "    more = bytearray(b'y') * (150 << 20)\n    os._exit(0)\n"
+        "code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+        "if code:\n    raise ChildProcessError(f'augmentation ended with {code}')",
+        place=limit(250),
+    ),
+    failing(
+        "runs a shell that runs a script that takes all memory",
+        f"begin()\nopen('prepare.py', 'w').write({GROWING!r})\n"
+        "pipeline = 'set -o pipefail; \"$0\" prepare.py | tee prepare.log'\n"
+        "subprocess.run(['bash', '-c', pipeline, sys.executable], check=True)",
+        place=limit(230),
+    ),
+    failing(
+        "has a data loader of which a worker takes all memory",
+        LOADER.format(item="held = [torch.ones(1 << 20) for _ in range(index * 20)]; return torch.ones(2)"),
+        place=limit(900),
+        needs=("torch",),
+    ),
+    failing(
+        "has a spawned pool of which a worker takes all memory",
+        "def work(number):\n    held = [bytearray(b'x') * (4 << 20) for _ in range(200 if number == 4 else 1)]\n"
+        "    return len(held)\n"
+        "if __name__ == '__main__':\n    begin()\n    context = multiprocessing.get_context('spawn')\n"
+        "    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:\n"
+        "        print(sum(pool.map(work, range(8))))",
+        place=limit(260),
+    ),
+    failing(
+        "leaves with 5 because its indexer was killed for memory",
+        f"begin()\nindexer = subprocess.run([sys.executable, '-c', {GROWING!r}])\n"
+        "if indexer.returncode:\n    print('indexing failed, see indexer.log')\n    sys.exit(5)",
+        place=limit(230),
+        ends=(5,),
+    ),
+    failing(
+        "lost a child for memory, went on, and is terminated later",
+        f"begin()\nprint(subprocess.run([sys.executable, '-c', {GROWING!r}]).returncode)\n"
+        "for step in range(60):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\nstay()",
+        cause="terminated",
+        ends=(-signal.SIGTERM,),
+        state="crashed",
+        strike=terminate,
+        place=limit(230),
+    ),
+    failing(
+        "has a worker that somebody kills at 80 % of the memory limit",
+        "def work():\n    held = bytearray(b'x') * (90 << 20)\n    time.sleep(1.5)\n    mark('worker', os.getpid())\n"
+        "    time.sleep(30)\nbegin()\nworker = multiprocessing.get_context('fork').Process(target=work)\n"
+        "worker.start()\nworker.join()\nif worker.exitcode:\n"
+        "    raise RuntimeError('the loader is gone, out of memory?')",
+        cause="killed",
+        strike=kill_worker,
+        place=limit(220),
+    ),
+    failing(
+        "asks torch for 4 PiB",
+        "import torch\nbegin()\nlogits = torch.empty(1 << 50, dtype=torch.float32)",
+        cause=REFUSED,
+        needs=("torch",),
+    ),
+    failing(
+        "reserves a buffer for each layer up to its address space limit",
+        "import numpy\nbegin()\nbuffers = {layer: numpy.zeros((4096, 4096)) for layer in range(96)}",
+        cause=REFUSED,
+        place=Place(limits=("--as=3000000000",)),
+    ),
+    # Each thread wants a stack; there is room for many more threads, but not for their stacks.
+    failing(
+        "cannot start a thread because there is no room for its stack",
+        "begin()\nthreading.stack_size(512 << 20)\n"
+        "for _ in range(16):\n    threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
+        cause=REFUSED,
+        place=Place(limits=("--as=3000000000",)),
+    ),
+    failing(
+        "hands on the MemoryError of a thread",
+        "begin()\nwith concurrent.futures.ThreadPoolExecutor(2) as pool:\n"
+        "    print(pool.submit(bytearray, 6 << 30).result())",
+        cause=REFUSED,
         place=Place(limits=("--as=4000000000",)),
     ),
-    child(
-        "asks for a list of 8 PiB", "begin()\nweights = [0.0] * (1 << 50)", cause="allocation-refused", place=Place()
-    ),
-    child(
-        "has a pool of which a worker gets a MemoryError",
-        "import concurrent.futures, resource\n"
-        "def work(number):\n    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
-        "    return len(bytearray(3 << 30))\nbegin()\n"
-        "with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context('fork')) as pool:\n"
-        "    print(list(pool.map(work, range(2))))",
-        cause="allocation-refused",
-        place=Place(),
-    ),
-    # It aborts because it was refused memory: one is the end, the other the reason.
-    child(
-        "runs a program in C++ that is refused memory",
-        "open('big.cc', 'w').write('int main() { for (;;) new char[64 << 20](); }')\n"
-        "subprocess.run(['g++', '-O0', '-o', 'big', 'big.cc'], check=True)\nbegin()\n"
-        "subprocess.run(['prlimit', '--as=1000000000', './big'], check=True)",
-        cause="allocation-refused",
+    # A library of C++ ends the process because it was refused memory: one is the end, the other the reason.
+    failing(
+        "has a library of C++ that is refused memory",
+        "import ctypes\nopen('index.cc', 'w').write('extern \"C\" void work() { new char[1UL << 50]; }')\n"
+        "subprocess.run(['g++', '-O0', '-w', '-shared', '-fPIC', '-o', 'index.so', 'index.cc'], check=True)\nbegin()\n"
+        "ctypes.CDLL('./index.so').work()",
+        cause=REFUSED,
         also=("aborted",),
-        place=Place(),
+        ends=(-signal.SIGABRT,),
+        state="crashed",
         needs=("g++",),
     ),
-    child(
-        "maps an array into a small /dev/shm",
-        "import numpy\nbegin()\ncache = numpy.memmap('/dev/shm/cache', dtype='uint8', mode='w+', shape=(40 << 20,))\n"
-        "cache[:] = 7",
-        cause="shared-memory-full",
+    failing(
+        "has a data loader whose batches do not fit into /dev/shm",
+        LOADER.format(item="return torch.ones(1 << 19)"),
+        cause=SHARED,
+        place=Place(disks=(("/dev/shm", "size=8m"),)),
+        needs=("torch",),
+    ),
+    failing(
+        "finds /dev/shm full of what an earlier run left there",
+        "from multiprocessing import shared_memory\nbegin()\n"
+        "subprocess.run('head -c 20M /dev/zero > /dev/shm/torch_1234_leftover', shell=True)\n"
+        "block = shared_memory.SharedMemory(create=True, size=1 << 20)\nblock.buf[:] = bytes(1 << 20)",
+        cause=SHARED,
         place=Place(disks=(("/dev/shm", "size=16m"),)),
         ends=(-signal.SIGBUS,),
         state="crashed",
     ),
-    # A file there is refused for want of room, as on any disk.
-    child(
-        "writes a file that is larger than /dev/shm",
-        "begin()\nopen('/dev/shm/tokens.bin', 'wb').write(bytes(24 << 20))",
-        cause="shared-memory-full",
-        also=("disk-full",),
+    failing(
+        "has a pool of which a worker fills /dev/shm",
+        "from multiprocessing import shared_memory\n"
+        "def work(number):\n    block = shared_memory.SharedMemory(create=True, size=6 << 20)\n"
+        "    block.buf[:] = bytes(6 << 20)\n    return block.name\n"
+        "begin()\n"
+        "with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork')) as pool:\n"
+        "    print(list(pool.map(work, range(10))))",
+        cause=SHARED,
         place=Place(disks=(("/dev/shm", "size=16m"),)),
     ),
 ]

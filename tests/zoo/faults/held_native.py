@@ -1,187 +1,211 @@
-"""Faults of native code as a compiler makes it: in a library, in a program of its own, in C++."""
+"""Faults of native code where they are hard to see: threads of C, other handlers, maps that shrink."""
 
+import os
 import signal
+import time
 from typing import Any
 
-from tests.zoo.fault import PYTHON, SCRIPT, TRAINING, Fault, Place
+from tests.zoo.fault import MIB, PYTHON, SCRIPT, TRAINING, Fault, Place
+from tests.zoo.scene import Scene
 
-HEADERS = "#include <assert.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+SEGMENTATION, OVERFLOW, ABORTED = "segmentation-fault", "stack-overflow", "aborted"
+ARITHMETIC, ILLEGAL, BUS = "arithmetic-fault", "illegal-instruction", "bus-error"
 
-LIBRARY = """
-import ctypes, multiprocessing, os, subprocess, sys
+COMPILED = """
+import ctypes, subprocess, sys, threading, time
 with open("kernels.{suffix}", "w") as file:
     file.write({source!r})
-command = ["{compiler}", "-O0", "-w", "-fPIC", *{options!r}, "-o", "{target}", "kernels.{suffix}"]
+command = ["{compiler}", "-O0", "-w", "-fPIC", "-shared", "-pthread", "-o", "kernels.so", "kernels.{suffix}"]
 subprocess.run(command, check=True)
+kernels = ctypes.CDLL("./kernels.so")
 from training import begin, log
 begin()
 {call}
 """
-LOAD = "kernels = ctypes.CDLL('./kernels.so')\n"
+
+# A thread that Python knows nothing of.
+PTHREAD = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *body(void *);
+void work(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 128 << 10);
+    pthread_create(&thread, &attributes, body, 0);
+    sleep(20);
+}
+"""
+
+
+def native(name: str, number: signal.Signals, *, cause: str, body: str, **more: Any) -> Fault:
+    """A program that ends by a fault of its own."""
+    program = (
+        f"import ctypes, faulty, os, sys, threading, time\nfrom training import begin, log, mark\nbegin()\n{body}\n"
+    )
+    return Fault(name=name, program=program, ends=(-number,), state="crashed", cause=cause, **more)
 
 
 def library(name: str, number: signal.Signals, source: str, *, cause: str, **more: Any) -> Fault:
     """The training calls `work` in a library of its own."""
-    program = LIBRARY.format(
-        source=HEADERS + source,
-        suffix=more.pop("suffix", "c"),
-        compiler=(compiler := more.pop("compiler", "gcc")),
-        options=["-shared", "-fstack-protector-all"],
-        target="kernels.so",
-        call=LOAD + more.pop("call", "kernels.work()"),
+    compiler = more.pop("compiler", "gcc")
+    suffix = "cc" if compiler == "g++" else "c"
+    program = COMPILED.format(
+        source=source, suffix=suffix, compiler=compiler, call=more.pop("call", "time.sleep(0.3)\nkernels.work()")
     )
-    usual = {"ends": (-number,), "state": "crashed", "command": TRAINING}
-    needs = (compiler, *more.pop("needs", ()))
-    return Fault(name=name, program=program, cause=cause, needs=needs, **{**usual, **more})
+    usual = {"ends": (-number,), "state": "crashed", "command": TRAINING, "needs": (compiler,)}
+    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
 
 
-def tool(name: str, source: str, *, cause: str, **more: Any) -> Fault:
-    """The training runs a program that dies."""
-    program = LIBRARY.format(
-        source=HEADERS + source,
-        suffix="c",
-        compiler="gcc",
-        options=["-g"],
-        target="tool",
-        call="subprocess.run(['./tool'], check=True)",
-    )
-    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, needs=("gcc",), **more)
+def shorten(scene: Scene) -> None:
+    """Somebody else writes the file anew."""
+    scene.await_mark("mapped")
+    time.sleep(0.3)
+    os.truncate(scene.stage / "tokens.bin", 4096)
 
-
-WORKER = (
-    "worker = multiprocessing.get_context('fork').Process(target=kernels.work)\nworker.start()\nworker.join()\n"
-    "if worker.exitcode:\n    raise RuntimeError('augmentation failed')"
-)
 
 FAULTS = [
     library(
-        "fails an assertion in C",
-        signal.SIGABRT,
-        "void work(void) { int shape = 3; assert(shape == 4); }",
-        cause="aborted",
+        "has a thread of C that follows a null pointer",
+        signal.SIGSEGV,
+        PTHREAD + "static void *body(void *p) { usleep(300000); return *(void **)p; }",
+        cause=SEGMENTATION,
     ),
     library(
-        "destroys the heap and frees",
-        signal.SIGABRT,
-        "void work(void) { char *p = malloc(100); memset(p - 16, 0x41, 16); free(p); }",
-        cause="aborted",
+        "has a thread of C whose small stack is too small",
+        signal.SIGSEGV,
+        PTHREAD
+        + "static long deep(long n) { volatile char frame[300]; frame[0] = n; return deep(n + 1) + frame[0]; }\n"
+        "static void *body(void *p) { return (void *)deep(0); }",
+        cause=OVERFLOW,
     ),
     library(
-        "writes over its stack's canary",
+        "has a thread of C that aborts while Python waits",
         signal.SIGABRT,
-        "static void fill(char *p, int n) { for (int i = 0; i < n; i++) p[i] = 'A'; }\n"
-        "void work(void) { char name[16]; fill(name, 64); }",
-        cause="aborted",
+        PTHREAD + "static void *body(void *p) { usleep(300000); abort(); }",
+        cause=ABORTED,
     ),
     library(
-        "throws in C++ and nobody catches",
+        "takes a large array from the stack",
+        signal.SIGSEGV,
+        "double work(void) { volatile double buffer[3 << 20]; for (int i = (3 << 20) - 1; i >= 0; i--) buffer[i] = i;"
+        " return buffer[0]; }",
+        cause=OVERFLOW,
+    ),
+    library(
+        "calls a virtual function of what is not there yet",
         signal.SIGABRT,
-        '#include <stdexcept>\nextern "C" void work() { throw std::runtime_error("bad tensor"); }',
-        cause="aborted",
-        suffix="cc",
+        "struct Layer { Layer() { init(); } void init() { forward(); } virtual void forward() = 0; };\n"
+        'struct Linear : Layer { void forward() override {} };\nextern "C" void work() { Linear layer; }',
+        cause=ABORTED,
         compiler="g++",
     ),
-    Fault(
-        name="calls os.abort",
-        program="import os\nfrom training import begin\nbegin()\nos.abort()\n",
-        ends=(-signal.SIGABRT,),
-        state="crashed",
-        cause="aborted",
+    library(
+        "leaves a thread of C++ that nobody joined",
+        signal.SIGABRT,
+        "#include <chrono>\n#include <thread>\n"
+        'extern "C" void work() { std::thread reader([] { std::this_thread::sleep_for(std::chrono::seconds(5)); }); }',
+        cause=ABORTED,
+        compiler="g++",
     ),
     library(
-        "runs into a trap of the compiler",
-        signal.SIGILL,
-        "void work(void) { __builtin_trap(); }",
-        cause="illegal-instruction",
-        needs=("x86-64",),
-    ),
-    library(
-        "divides the least integer by minus one",
+        "takes a remainder of zero deep in a library",
         signal.SIGFPE,
-        "int work(void) { volatile int a = -2147483647 - 1, b = -1; return a / b; }",
-        cause="arithmetic-fault",
+        "static int shard(int sample, int shards) { return sample % shards; }\n"
+        "int work(void) { return shard(12345, 0); }",
+        cause=ARITHMETIC,
+        needs=("gcc", "x86-64"),
+    ),
+    library(
+        "writes where its own code lies",
+        signal.SIGSEGV,
+        "void work(void) { *(volatile char *)work = 0x90; }",
+        cause=SEGMENTATION,
+    ),
+    library(
+        "faults with the fault handler that it switched on itself",
+        signal.SIGSEGV,
+        "void work(int *p) { p[1 << 20] = 1; }",
+        cause=SEGMENTATION,
+        call="import faulthandler\nfaulthandler.enable(open('fault.log', 'w'))\nkernels.work(0)",
+    ),
+    library(
+        "prints that it is out of memory and faults for another reason",
+        signal.SIGSEGV,
+        "int work(int *p) { return p[3]; }",
+        cause=SEGMENTATION,
+        call="held = bytearray(b'x') * (90 << 20)\nfor _ in range(40):\n    log(loss=0.2); time.sleep(0.03)\n"
+        "print('MemoryError: cannot allocate 3.1 GiB, using the slow path', file=sys.stderr, flush=True)\n"
+        "kernels.work(0)",
+        place=Place(memory_bytes=240 * MIB),
+    ),
+    native(
+        "pickles a chain of a million links without a limit of recursion",
+        signal.SIGSEGV,
+        cause=OVERFLOW,
+        body="import pickle\nsys.setrecursionlimit(10**9)\nchain = None\nfor _ in range(10**6):\n    chain = (chain,)\n"
+        "pickle.dumps(chain)",
+        needs=("python3.11",),
+    ),
+    native(
+        "runs what is data",
+        signal.SIGSEGV,
+        cause=SEGMENTATION,
+        body="weights = ctypes.create_string_buffer(4096)\nctypes.CFUNCTYPE(None)(ctypes.addressof(weights))()",
+    ),
+    native(
+        "copies to an address that it made up",
+        signal.SIGSEGV,
+        cause=SEGMENTATION,
+        body="def copy():\n    ctypes.memmove(0x7000_0000_0000_00, b'gradients', 9)\n"
+        "threads = [threading.Thread(target=copy) for _ in range(4)]\nfor thread in threads:\n    thread.start()\n"
+        "time.sleep(10)",
+    ),
+    native(
+        "gives None away more often than it got it",
+        signal.SIGABRT,
+        cause=ABORTED,
+        body="while True:\n    ctypes.pythonapi.Py_DecRef(ctypes.py_object(None))",
+    ),
+    native(
+        "frees what it did not get from the heap",
+        signal.SIGABRT,
+        cause=ABORTED,
+        body="buffer = ctypes.create_string_buffer(1 << 20)\nfaulty.LIBC.free.argtypes = [ctypes.c_void_p]\n"
+        "faulty.LIBC.free(ctypes.addressof(buffer) + 4097)",
+    ),
+    native(
+        "divides by zero in a thread while the main thread trains",
+        signal.SIGFPE,
+        cause=ARITHMETIC,
+        body="threading.Timer(0.5, faulty.divide_by_zero).start()\nfor _ in range(200):\n"
+        "    log(loss=0.1); time.sleep(0.05)",
         needs=("x86-64",),
     ),
-    library(
-        "jumps to an address that is not there",
-        signal.SIGSEGV,
-        "void work(void) { ((void (*)(void))0x414141414141)(); }",
-        cause="segmentation-fault",
-    ),
-    library(
-        "follows a pointer that no address can be",
-        signal.SIGSEGV,
-        "int work(void) { return *(volatile int *)0x4141414141414141; }",
-        cause="segmentation-fault",
-        needs=("x86-64",),
-    ),
-    library(
-        "reads a buffer that was given back",
-        signal.SIGSEGV,
-        "int work(void) { char *p = mmap(0, 1 << 24, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);"
-        " munmap(p, 1 << 24); return p[12345678]; }",
-        cause="segmentation-fault",
-    ),
-    library(
-        "faults where Python's own fault handler is on",
-        signal.SIGSEGV,
-        "void work(void) { *(volatile int *)8 = 1; }",
-        cause="segmentation-fault",
+    native(
+        "executes garbage in a thread under a fault handler",
+        signal.SIGILL,
+        cause=ILLEGAL,
+        body="threading.Timer(0.5, faulty.execute_garbage).start()\ntime.sleep(20)",
         command=(PYTHON, "-X", "faulthandler", SCRIPT),
     ),
-    library(
-        "faults under a shell that goes on to fail",
-        signal.SIGSEGV,
-        "void work(void) { *(volatile int *)24 = 1; }",
-        cause="segmentation-fault",
-        command=("bash", "-c", f"{PYTHON} {SCRIPT} || exit 1"),
-        ends=(1,),
-        run_state="failed",
-    ),
-    library(
-        "recurses in C on a stack of 1 MiB",
-        signal.SIGSEGV,
-        "long work(long n) { volatile char frame[2000]; frame[0] = n; return work(n + 1) + frame[0]; }",
-        cause="stack-overflow",
-        place=Place(limits=("--stack=1048576",)),
-    ),
-    library(
-        "overflows the stack with frames of 1 MiB",
-        signal.SIGSEGV,
-        "long work(long n) { volatile char frame[1 << 20]; frame[0] = n; return work(n + 1) + frame[0]; }",
-        cause="stack-overflow",
-    ),
-    library(
-        "reads behind the end of a mapped file",
+    native(
+        "reads tokens from a map that somebody else shortened",
         signal.SIGBUS,
-        "#include <fcntl.h>\n#include <unistd.h>\n"
-        'int work(void) { int fd = open("weights.bin", O_RDWR | O_CREAT, 0600);'
-        ' write(fd, "w", 1); char *p = mmap(0, 16384, PROT_READ, MAP_SHARED, fd, 0); return p[9000]; }',
-        cause="bus-error",
+        cause=BUS,
+        body="import numpy\nnumpy.zeros(1 << 20, dtype='uint16').tofile('tokens.bin')\n"
+        "tokens = numpy.memmap('tokens.bin', dtype='uint16', mode='r')\nmark('mapped')\n"
+        "while True:\n    log(mean=float(tokens.mean())); time.sleep(0.05)",
+        strike=shorten,
     ),
-    library(
-        "has a process that fails an assertion in C",
-        signal.SIGABRT,
-        'void work(void) { assert(!"unreachable"); }',
-        cause="aborted",
-        call=WORKER,
-        ends=(1,),
-        state="failed",
+    native(
+        "loads an array by map of which the rest was never downloaded",
+        signal.SIGBUS,
+        cause=BUS,
+        body="import numpy\nnumpy.save('train.npy', numpy.zeros(1 << 20))\n"
+        "samples = numpy.load('train.npy', mmap_mode='r')\nopen('train.npy', 'r+b').truncate(1 << 20)\n"
+        "print(samples.sum())",
     ),
-    library(
-        "has a process that divides by zero in C",
-        signal.SIGFPE,
-        "int work(void) { volatile int a = 1, b = 0; return a / b; }",
-        cause="arithmetic-fault",
-        call=WORKER,
-        ends=(1,),
-        state="failed",
-        needs=("x86-64",),
-    ),
-    tool(
-        "runs a program in C that faults",
-        "int main(void) { int *labels = 0; return labels[7]; }",
-        cause="segmentation-fault",
-    ),
-    tool("runs a program in C that aborts", "int main(void) { abort(); }", cause="aborted"),
 ]

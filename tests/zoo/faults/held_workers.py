@@ -1,15 +1,21 @@
-"""Workers, ranks and programs that the training started, by other ways of starting and ending."""
+"""Workers, programs and ranks in the hands of libraries that have words of their own for a death."""
 
 import signal
+from collections.abc import Callable
 from typing import Any
 
-from tests.zoo.fault import Fault
-from tests.zoo.faults.ranks import by_hand
+from tests.zoo.fault import MIB, Fault, Place
+from tests.zoo.faults.ranks import BY_HAND, COLLECTIVE, SOCKETS, TORCHRUN
 from tests.zoo.scene import Scene
 
-# Has a guard, as whoever spawns must.
+SEGMENTATION, RAISED, KILLED = "segmentation-fault", "uncaught-exception", "killed"
+
 GUARDED = """
 import concurrent.futures, ctypes, multiprocessing, os, signal, sys, time
+
+class ShardError(Exception):
+    def __init__(self, shard, reason):
+        super().__init__(f"shard {{shard}}: {{reason}}")
 
 def work(number):
     if number == 3:
@@ -17,7 +23,7 @@ def work(number):
     return number
 
 if __name__ == "__main__":
-    from training import begin, log
+    from training import begin, log, mark
     begin()
     context = multiprocessing.get_context("{method}")
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -25,113 +31,257 @@ if __name__ == "__main__":
             log(result=result)
 """
 
-FORKED = """
-import ctypes, os, signal, subprocess, sys, time
-from training import begin, log, mark
-begin()
-pid = os.fork()
-if pid == 0:
-    {fate}
-    os._exit(0)
-if os.waitpid(pid, 0)[1]:
-    sys.exit(1)
+# What torch.multiprocessing.spawn makes of the end of a process.
+SPAWNED = """
+import ctypes, os, signal, sys, time
+import torch
+
+def work(index):
+    time.sleep(0.5 + index)
+    if index == 1:
+        {fate}
+
+if __name__ == "__main__":
+    from training import begin
+    begin()
+    torch.multiprocessing.spawn(work, nprocs=2)
 """
 
 LOADER = """
-import os, signal, time
+import ctypes, faulty, os, signal, sys, time
 import torch
 from training import begin, log, mark
 
-class Dataset(torch.utils.data.Dataset):
-    def __len__(self):
-        return 64
-    def __getitem__(self, index):
-        if index == 33:
-            {fate}
-        return torch.ones(2)
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        for number in range(100):
+            if number == 30:
+                {fate}
+            yield torch.full((2,), number)
 
 begin()
-for batch in torch.utils.data.DataLoader(Dataset(), batch_size=8, num_workers=1, persistent_workers=True):
+for batch in torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=2, prefetch_factor=2):
     log(size=len(batch))
 """
 
 
-def terminate_worker(scene: Scene) -> None:
-    scene.kill(signal.SIGTERM, scene.pid_of("worker"))
-
-
 def failing(name: str, program: str, *, cause: str, **more: Any) -> Fault:
-    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, **more)
+    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
 
 
-KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+def inline(name: str, body: str, **more: Any) -> Fault:
+    imports = "import ctypes, multiprocessing, os, signal, subprocess, sys, time"
+    return failing(name, f"{imports}\nfrom training import begin, log, mark\nbegin()\n{body}\n", **more)
+
+
+def ranks(name: str, program: str, *, command: tuple[str, ...], **more: Any) -> Fault:
+    """Seen from outside it is the launcher that ends, with 1."""
+    usual = {"ends": (1,), "run_state": "failed", "processes": 2, "takes_s": 120.0}
+    return Fault(name=name, program=program, command=command, **{**usual, **more})
+
+
+def strike_worker(number: int) -> Callable[[Scene], None]:
+    """Sends a signal to the process that the program calls its worker."""
+
+    def strike(scene: Scene) -> None:
+        scene.kill(number, scene.pid_of("worker"))
+
+    return strike
+
+
+TORCH = ("torch",)
+STAY = "mark('worker', os.getpid()); time.sleep(30)"
+FAULTING = "import ctypes, time; time.sleep(0.5); ctypes.string_at(0)"
+# Rank 0 suffers in place of rank 1.
+FIRST = ("rank == 1 and", "rank == 0 and")
 
 FAULTS = [
     failing(
-        "has a spawned pool of which a worker faults",
-        GUARDED.format(fate="ctypes.string_at(16)", method="spawn"),
-        cause="segmentation-fault",
-    ),
-    failing(
-        "has a pool of a fork server of which a worker is killed",
-        GUARDED.format(fate=KILL, method="forkserver"),
-        cause="killed",
-    ),
-    failing(
-        "has a pool of a fork server of which a worker aborts",
-        GUARDED.format(fate="os.abort()", method="forkserver"),
+        "streams from a data loader of which the workers abort",
+        LOADER.format(fate="os.abort()"),
         cause="aborted",
+        needs=TORCH,
     ),
     failing(
-        "has a forked child that faults, and leaves",
-        FORKED.format(fate="ctypes.string_at(0)"),
-        cause="segmentation-fault",
+        "streams from a data loader of which the workers execute garbage",
+        LOADER.format(fate="faulty.execute_garbage()"),
+        cause="illegal-instruction",
+        needs=TORCH,
     ),
     failing(
-        "has a forked child that somebody terminates, and leaves",
-        FORKED.format(fate="mark('worker', os.getpid()); time.sleep(20)"),
-        cause="terminated",
-        strike=terminate_worker,
+        "streams from a data loader whose decoder raises in one worker",
+        LOADER.format(fate="raise UnicodeDecodeError('utf-8', b'\\xff', 0, 1, 'invalid start byte')"),
+        cause=RAISED,
+        needs=TORCH,
     ),
     failing(
-        "runs a shell that kills itself",
-        "import subprocess\nfrom training import begin\nbegin()\n"
-        "subprocess.run(['bash', '-c', 'sleep 0.5; kill -9 $$'], check=True)\n",
-        cause="killed",
+        "spawns processes with torch of which one faults",
+        SPAWNED.format(fate="ctypes.string_at(0)"),
+        cause=SEGMENTATION,
+        needs=TORCH,
     ),
     failing(
-        "runs a program with a limit of time, which it terminates",
-        "import subprocess\nfrom training import begin\nbegin()\n"
-        "subprocess.run(['timeout', '1', 'sleep', '20'], check=True)\n",
-        cause="terminated",
-        # What the training sees is a program that left with 124.
-        also=("uncaught-exception", "nonzero-exit", "worker-died"),
+        "spawns processes with torch of which one raises",
+        SPAWNED.format(fate="raise ValueError('rank 1 has no data')"),
+        cause=RAISED,
+        needs=TORCH,
     ),
     failing(
-        "has a data loader of which somebody terminates the worker",
-        LOADER.format(fate="mark('worker', os.getpid()); time.sleep(30)"),
-        cause="terminated",
-        strike=terminate_worker,
-        needs=("torch",),
+        "spawns processes with torch of which one kills itself",
+        SPAWNED.format(fate="os.kill(os.getpid(), signal.SIGKILL)"),
+        cause=KILLED,
+        needs=TORCH,
     ),
+    # A process that leaves with a code of its own is as well described by one word as by the other.
     failing(
-        "has a data loader of which the worker leaves with 9",
-        LOADER.format(fate="os._exit(9)"),
+        "spawns processes with torch of which one leaves with 7",
+        SPAWNED.format(fate="os._exit(7)"),
         cause="worker-died",
         also=("nonzero-exit",),
-        needs=("torch",),
+        needs=TORCH,
     ),
-    by_hand(
-        "has a rank that faults",
-        "import ctypes; ctypes.string_at(0)",
+    failing(
+        "has a pool of a fork server of which a worker overflows its stack",
+        GUARDED.format(fate="import faulty; faulty.overflow_stack()", method="forkserver"),
+        cause="stack-overflow",
+    ),
+    # The pool breaks though no worker died: the exception comes back, but nobody can make it anew.
+    failing(
+        "has a pool that breaks over an exception that cannot be unpickled",
+        GUARDED.format(fate="raise ShardError(3, 'bad checksum')", method="fork"),
+        cause=RAISED,
+    ),
+    failing(
+        "has a spawned pool of which a worker kills itself",
+        GUARDED.format(fate="os.kill(os.getpid(), signal.SIGKILL)", method="spawn"),
+        cause=KILLED,
+    ),
+    # The pool takes what the worker wanted to leave with for its result, and hands it on.
+    failing(
+        "has a pool of which a task calls sys.exit(6)",
+        GUARDED.format(fate="sys.exit(6)", method="fork"),
+        cause="nonzero-exit",
+        ends=(6,),
+    ),
+    inline(
+        "waits for a result of a pool of which somebody killed the worker",
+        f"def work():\n    {STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
+        "print(pool.apply_async(work).get(timeout=7))",
+        cause=KILLED,
+        strike=strike_worker(signal.SIGKILL),
+    ),
+    inline(
+        "runs a program that somebody kills",
+        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\n"
+        "if program.wait():\n    raise subprocess.CalledProcessError(program.returncode, 'ffmpeg')",
+        cause=KILLED,
+        strike=strike_worker(signal.SIGKILL),
+    ),
+    inline(
+        "runs a program that somebody terminates, and leaves with its code",
+        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\nsys.exit(128 - program.wait())",
+        cause="terminated",
+        ends=(143,),
+        strike=strike_worker(signal.SIGTERM),
+    ),
+    inline(
+        "leaves with the code of a shell whose program faulted",
+        f"sys.exit(os.system(f'{{sys.executable}} -c \"{FAULTING}\"; exit $?') >> 8)",
+        cause=SEGMENTATION,
+        ends=(139,),
+    ),
+    inline(
+        "reads from a program that faults before it is through",
+        f"reader = subprocess.Popen([sys.executable, '-c', '{FAULTING}'], stdout=subprocess.PIPE)\n"
+        "line = reader.stdout.readline()\nif not line:\n    raise EOFError('expected a header, got nothing')",
+        cause=SEGMENTATION,
+    ),
+    inline(
+        "has a worker that reads a map which shrank",
+        "def work():\n    import mmap\n    file = open('cache.bin', 'w+b'); file.truncate(1 << 20)\n"
+        "    cache = mmap.mmap(file.fileno(), 0)\n    file.truncate(0)\n    print(cache[70_000])\n"
+        "worker = multiprocessing.get_context('fork').Process(target=work)\nworker.start()\nworker.join()\n"
+        "if worker.exitcode:\n    raise RuntimeError(f'worker 0: exit code {worker.exitcode}')",
+        cause="bus-error",
+    ),
+    # A person retries a worker; the second death is the one that ends the training.
+    inline(
+        "starts a worker again after a fault and gives up when it leaves with 2",
+        "def work(attempt):\n    if attempt == 0:\n        ctypes.string_at(0)\n    os._exit(2)\n"
+        "for attempt in range(2):\n"
+        "    worker = multiprocessing.get_context('fork').Process(target=work, args=(attempt,))\n"
+        "    worker.start()\n    worker.join()\n    print('worker ended with', worker.exitcode)\n"
+        "    for _ in range(40):\n        log(loss=0.3); time.sleep(0.03)\n"
+        "raise RuntimeError('worker left with 2 after a restart')",
+        cause="worker-died",
+        # A worker that leaves with a code of its own is as well described by one word as by the other.
+        also=("nonzero-exit",),
+    ),
+    ranks(
+        "has a rank 0 that raises while rank 1 sees a connection close",
+        SOCKETS.format(fate="{}['warmup_steps']").replace(*FIRST),
+        command=BY_HAND,
+        state="failed",
+        cause=RAISED,
+    ),
+    ranks(
+        "has a rank that takes all memory",
+        SOCKETS.format(fate="held = [bytearray(b'x') * (4 << 20) for _ in range(200)]"),
+        command=BY_HAND,
         state="crashed",
-        cause="segmentation-fault",
+        cause="cgroup-out-of-memory",
+        place=Place(memory_bytes=320 * MIB),
     ),
-    by_hand(
-        "has a rank that is terminated",
-        "os.kill(os.getpid(), signal.SIGTERM); time.sleep(5)",
+    ranks(
+        "has a rank that fails an allocation",
+        SOCKETS.format(fate="bytearray(1 << 50)"),
+        command=BY_HAND,
+        state="failed",
+        cause="allocation-refused",
+    ),
+    ranks(
+        "has a rank under torchrun that faults",
+        COLLECTIVE.format(fate="import ctypes; ctypes.string_at(0)"),
+        command=TORCHRUN,
+        state="crashed",
+        cause=SEGMENTATION,
+        needs=TORCH,
+    ),
+    ranks(
+        "has a rank 0 under torchrun that misses a key",
+        COLLECTIVE.format(fate="{}['max_steps']").replace(*FIRST),
+        command=TORCHRUN,
+        state="failed",
+        cause=RAISED,
+        needs=TORCH,
+    ),
+    ranks(
+        "has ranks under torchrun of which one does not come to the barrier",
+        COLLECTIVE.format(fate="time.sleep(60)").replace(
+            "dist.all_reduce(value)", "dist.monitored_barrier(timeout=datetime.timedelta(seconds=4))"
+        ),
+        command=TORCHRUN,
+        state="failed",
+        cause="collective-timeout",
+        needs=TORCH,
+    ),
+    ranks(
+        "has ranks under torchrun of which one broadcasts too late",
+        COLLECTIVE.format(fate="time.sleep(60)")
+        .replace("dist.all_reduce(value)", "dist.broadcast(value, src=0)")
+        .replace(*FIRST),
+        command=TORCHRUN,
+        state="failed",
+        cause="collective-timeout",
+        needs=TORCH,
+    ),
+    ranks(
+        "has a rank under torchrun that is terminated",
+        COLLECTIVE.format(fate="mark('worker', os.getpid()); time.sleep(30)"),
+        command=TORCHRUN,
         state="crashed",
         cause="terminated",
+        strike=strike_worker(signal.SIGTERM),
+        needs=TORCH,
     ),
-    by_hand("has a rank that leaves with 6", "os._exit(6)", state="failed", cause="nonzero-exit"),
 ]

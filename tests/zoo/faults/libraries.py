@@ -13,9 +13,7 @@ def misfit(name: str, body: str, *, needs: tuple[str, ...] = ()) -> Fault:
         "include = sysconfig.get_path('include')\n"
         f"begin()\n{body}\nimport sys\nsys.path.insert(0, '.')\nimport _kernels\n"
     )
-    return Fault(
-        name=name, program=program, ends=(1,), state="failed", cause="environment-mismatch", needs=needs, takes_s=60.0
-    )
+    return Fault(name=name, program=program, ends=(1,), state="failed", cause="environment-mismatch", needs=needs)
 
 
 BUILD = """

@@ -1,8 +1,18 @@
 """Limits of the system on open files, processes, CPU time and the size of files."""
 
 import signal
+from typing import Any
 
 from tests.zoo.fault import Fault, Place
+
+FILES = "too-many-open-files"
+
+
+def limited(name: str, body: str, *, cause: str, **more: Any) -> Fault:
+    """A program that meets a limit and fails."""
+    program = f"import os, subprocess, sys, time\nfrom training import begin, log\nbegin()\n{body}\n"
+    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, **more)
+
 
 FAULTS = [
     Fault(
@@ -114,5 +124,61 @@ FAULTS = [
         ends=(1,),
         state="failed",
         cause="uncaught-exception",
+    ),
+    limited(
+        "makes more sockets than it may",
+        "import socket\npairs = []\nwhile True:\n    pairs.append(socket.socketpair())",
+        cause=FILES,
+        place=Place(limits=("--nofile=150",)),
+    ),
+    limited(
+        "makes more pipes than it may",
+        "pipes = [os.pipe() for _ in range(2000)]",
+        cause=FILES,
+        place=Place(limits=("--nofile=256",)),
+    ),
+    limited(
+        "starts programs with more pipes than it may have",
+        "children = [subprocess.Popen(['sleep', '5'], stdout=-1, stderr=-1, stdin=-1) for _ in range(60)]",
+        cause=FILES,
+        place=Place(limits=("--nofile=110",)),
+    ),
+    limited(
+        "has a pool of which a worker opens too many files",
+        "import concurrent.futures, multiprocessing\n"
+        "def work(number):\n    return len([open('/dev/null') for _ in range(1000)])\n"
+        "with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('fork')) as pool:\n"
+        "    print(sum(pool.map(work, range(4))))",
+        cause=FILES,
+        place=Place(limits=("--nofile=200",)),
+    ),
+    limited(
+        "cannot open a shard for too many files and says it in its own words",
+        "class ShardError(Exception):\n    pass\n"
+        "shards = []\ntry:\n    while True:\n        shards.append(open('/dev/null'))\n"
+        "except OSError as error:\n    raise ShardError('shard 17 is broken') from error",
+        cause=FILES,
+        place=Place(limits=("--nofile=180",)),
+    ),
+    limited(
+        "has a pool of more threads than its user may have",
+        "import concurrent.futures\npool = concurrent.futures.ThreadPoolExecutor(400)\n"
+        "list(pool.map(lambda _: time.sleep(3), range(400)))",
+        cause="too-many-processes",
+        place=Place(is_user=True, limits=("--nproc=80",)),
+    ),
+    limited(
+        "forks more than its cgroup may have",
+        "for _ in range(200):\n    if os.fork() == 0:\n        time.sleep(4); os._exit(0)",
+        cause="too-many-processes",
+        place=Place(tasks=50),
+    ),
+    limited(
+        "has a worker that uses up its CPU time",
+        "import multiprocessing, resource\n"
+        "def work():\n    resource.setrlimit(resource.RLIMIT_CPU, (1, 60))\n    while True:\n        pass\n"
+        "worker = multiprocessing.get_context('fork').Process(target=work)\nworker.start()\nworker.join()\n"
+        "if worker.exitcode:\n    raise RuntimeError('evaluation did not finish')",
+        cause="cpu-time-limit",
     ),
 ]

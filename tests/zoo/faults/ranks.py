@@ -79,7 +79,7 @@ def torchrun(name: str, fate: str, *, state: str, cause: str, **more: Any) -> Fa
         cause=cause,
         processes=2,
         needs=("torch",),
-        takes_s=90.0,
+        takes_s=120.0,
         **more,
     )
 

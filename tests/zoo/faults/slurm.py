@@ -40,7 +40,7 @@ def kill(scene: Scene) -> None:
 
 
 def job(name: str, program: str, *, cause: str, job_states: tuple[str, ...], **more: Any) -> Fault:
-    usual = {"state": "crashed", "takes_s": 60.0, "place": Place(job=CALM)}
+    usual = {"state": "crashed", "place": Place(job=CALM)}
     return Fault(
         name=f"is a job of SLURM that {name}",
         program=program,

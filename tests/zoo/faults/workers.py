@@ -4,6 +4,7 @@ import signal
 from typing import Any
 
 from tests.zoo.fault import Fault
+from tests.zoo.faults.ranks import by_hand
 from tests.zoo.scene import Scene
 
 POOL = """
@@ -63,6 +64,62 @@ def kill_worker(scene: Scene) -> None:
 
 def failing(name: str, program: str, *, cause: str, **more: Any) -> Fault:
     return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, **more)
+
+
+# Has a guard, as whoever spawns must.
+GUARDED = """
+import concurrent.futures, ctypes, multiprocessing, os, signal, sys, time
+
+def work(number):
+    if number == 3:
+        {fate}
+    return number
+
+if __name__ == "__main__":
+    from training import begin, log
+    begin()
+    context = multiprocessing.get_context("{method}")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        for result in pool.map(work, range(8)):
+            log(result=result)
+"""
+
+FORKED = """
+import ctypes, os, signal, subprocess, sys, time
+from training import begin, log, mark
+begin()
+pid = os.fork()
+if pid == 0:
+    {fate}
+    os._exit(0)
+if os.waitpid(pid, 0)[1]:
+    sys.exit(1)
+"""
+
+LOADER_OF_ONE = """
+import os, signal, time
+import torch
+from training import begin, log, mark
+
+class Dataset(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, index):
+        if index == 33:
+            {fate}
+        return torch.ones(2)
+
+begin()
+for batch in torch.utils.data.DataLoader(Dataset(), batch_size=8, num_workers=1, persistent_workers=True):
+    log(size=len(batch))
+"""
+
+
+def terminate_worker(scene: Scene) -> None:
+    scene.kill(signal.SIGTERM, scene.pid_of("worker"))
+
+
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 
 
 FAULTS = [
@@ -126,4 +183,71 @@ FAULTS = [
         cause="uncaught-exception",
         needs=("torch",),
     ),
+    failing(
+        "has a spawned pool of which a worker faults",
+        GUARDED.format(fate="ctypes.string_at(16)", method="spawn"),
+        cause="segmentation-fault",
+    ),
+    failing(
+        "has a pool of a fork server of which a worker is killed",
+        GUARDED.format(fate=KILL, method="forkserver"),
+        cause="killed",
+    ),
+    failing(
+        "has a pool of a fork server of which a worker aborts",
+        GUARDED.format(fate="os.abort()", method="forkserver"),
+        cause="aborted",
+    ),
+    failing(
+        "has a forked child that faults, and leaves",
+        FORKED.format(fate="ctypes.string_at(0)"),
+        cause="segmentation-fault",
+    ),
+    failing(
+        "has a forked child that somebody terminates, and leaves",
+        FORKED.format(fate="mark('worker', os.getpid()); time.sleep(20)"),
+        cause="terminated",
+        strike=terminate_worker,
+    ),
+    failing(
+        "runs a shell that kills itself",
+        "import subprocess\nfrom training import begin\nbegin()\n"
+        "subprocess.run(['bash', '-c', 'sleep 0.5; kill -9 $$'], check=True)\n",
+        cause="killed",
+    ),
+    failing(
+        "runs a program with a limit of time, which it terminates",
+        "import subprocess\nfrom training import begin\nbegin()\n"
+        "subprocess.run(['timeout', '1', 'sleep', '20'], check=True)\n",
+        cause="terminated",
+        # What the training sees is a program that left with 124.
+        also=("uncaught-exception", "nonzero-exit", "worker-died"),
+    ),
+    failing(
+        "has a data loader of which somebody terminates the worker",
+        LOADER_OF_ONE.format(fate="mark('worker', os.getpid()); time.sleep(30)"),
+        cause="terminated",
+        strike=terminate_worker,
+        needs=("torch",),
+    ),
+    failing(
+        "has a data loader of which the worker leaves with 9",
+        LOADER_OF_ONE.format(fate="os._exit(9)"),
+        cause="worker-died",
+        also=("nonzero-exit",),
+        needs=("torch",),
+    ),
+    by_hand(
+        "has a rank that faults",
+        "import ctypes; ctypes.string_at(0)",
+        state="crashed",
+        cause="segmentation-fault",
+    ),
+    by_hand(
+        "has a rank that is terminated",
+        "os.kill(os.getpid(), signal.SIGTERM); time.sleep(5)",
+        state="crashed",
+        cause="terminated",
+    ),
+    by_hand("has a rank that leaves with 6", "os._exit(6)", state="failed", cause="nonzero-exit"),
 ]

@@ -112,6 +112,10 @@ def record_command(directory: Path) -> None:
     story.journal.record(r.Console(at_ns=42, stdout="terminal", stderr="pipe", transcript="output.log"))
     story.journal.record(r.Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}))
     story.journal.record(r.Edited(at_ns=44, by="ann", name="better", tags=("kept",)))
+    story.journal.record(r.CellStarted(at_ns=45, ordinal=2, number=7, source="train()", rss_bytes=1 << 20))
+    held = r.HeldVariable(name="cache", type="dict", what="3 items", host_bytes=4096, gpu_bytes=1)
+    story.journal.record(r.CellEnded(at_ns=46, ordinal=2, number=7, peak_bytes=1 << 21, error="E", variables=(held,)))
+    story.journal.record(r.KernelAsked(at_ns=47, kind="restart", is_busy=True))
     story.journal.close()
 
 

@@ -44,7 +44,7 @@ def is_own(file: str) -> bool:
 
 
 def _describe(frame: FrameType, line: int, reader: ArrayReader, /) -> OwnFrame:
-    arrays = [array for name, value in _locals(frame) if (array := reader.read(name, value)) is not None]
+    arrays = [array for name, value in frame_locals(frame) if (array := reader.read(name, value)) is not None]
     arrays.sort(key=lambda array: -(array.size_bytes or 0))
     code = frame.f_code
     return OwnFrame(
@@ -55,7 +55,8 @@ def _describe(frame: FrameType, line: int, reader: ArrayReader, /) -> OwnFrame:
     )
 
 
-def _locals(frame: FrameType) -> list[tuple[str, object]]:
+def frame_locals(frame: FrameType) -> list[tuple[str, object]]:
+    """The names and values of a frame; asking leaves nothing behind in it."""
     held = frame.f_locals
     is_function = bool(frame.f_code.co_flags & _OPTIMIZED)
     if not is_function and type(held) is not dict:

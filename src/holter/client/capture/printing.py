@@ -11,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,7 @@ _STREAMS = {1: STDOUT, 2: STDERR}
 _OUR_OWN = "holter: "
 # A line comes in pieces: print() hands over the text and its end one after the other.
 MOST_PIECES = 64
+_NOTHING = object()
 
 
 class Printing(msgspec.Struct):
@@ -48,7 +49,7 @@ def choose_printing(run: str, launched: Launched | None, *, limit_bytes: int) ->
             found.kept[name] = "none: the limit is 0"
         elif launched is not None and launched.run == run and identity in launched.captured:
             found.kept[name] = "launcher"
-        elif kind == "file":
+        elif kind == "file" and not _is_of_kernel(_stream(fd)):
             files.setdefault(identity, []).append(fd)
         elif because := _not_copied(fd, kind):
             found.kept[name] = f"none: {because}"
@@ -71,18 +72,25 @@ def _follow(found: Printing, fds: tuple[int, ...]) -> dict[str, str]:
 def _not_copied(fd: int, kind: str) -> str:
     if kind == "closed":
         return "it is closed"
-    if "ipykernel" in sys.modules:
-        return "a notebook shows its output itself"
     return "" if _stream(fd) is not None else "Python's stream is not the standard one"
 
 
 def _stream(fd: int) -> Any:
-    """Python's own stream, whoever wraps it; None where there is none that can be told from others."""
+    """Python's own stream, whoever wraps it; None where there is none that can be told from others.
+
+    In a notebook's kernel the one that sends to the browser, which is given also what other code prints.
+    """
+    if _is_of_kernel(shown := sys.stdout if fd == 1 else sys.stderr):
+        return shown
     stream = sys.__stdout__ if fd == 1 else sys.__stderr__
     try:
         return stream if type(stream) is io.TextIOWrapper and stream.fileno() == fd else None
     except (OSError, ValueError):  # closed, or without a descriptor
         return None
+
+
+def _is_of_kernel(stream: Any) -> bool:
+    return type(stream).__module__ == "ipykernel.iostream"
 
 
 class Copy:
@@ -119,6 +127,23 @@ class Copy:
             return self._writer
 
 
+class _NoEcho:
+    """Where a kernel's output goes besides to the browser, usually."""
+
+    def write(self, text: str, /) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        return
+
+
+class _Echo(NamedTuple):
+    """What a stream of a kernel hands all text to at once, while the browser has to wait for it."""
+
+    write: Callable[[str], int]
+    flush: Callable[[], None]
+
+
 class _Tap:
     """Our wrapper around one stream's `write` and `flush`, with the copies that want to know."""
 
@@ -127,7 +152,13 @@ class _Tap:
         self._code = _STREAMS[fd]
         self._stream = stream
         self._pieces: deque[str] = deque()
-        self._wrappers = {"write": self._wrap_write(stream.write), "flush": self._wrap_flush(stream.flush)}
+        if _is_of_kernel(stream):
+            # IPython replaces the `write` of this one with each cell, and puts back what it found.
+            echo = stream.echo or _NoEcho()
+            self._wrappers: dict[str, Any] = {"echo": _Echo(self._wrap_write(echo.write), self._wrap_flush(echo.flush))}
+        else:
+            self._wrappers = {"write": self._wrap_write(stream.write), "flush": self._wrap_flush(stream.flush)}
+        self._before = {name: vars(stream).get(name, _NOTHING) for name in self._wrappers}
         for name, wrapper in self._wrappers.items():
             setattr(stream, name, wrapper)
 
@@ -168,7 +199,10 @@ class _Tap:
         """Take our wrapper off, unless somebody has put theirs around it."""
         for name, wrapper in self._wrappers.items():
             if vars(self._stream).get(name) is wrapper:
-                delattr(self._stream, name)
+                if self._before[name] is _NOTHING:
+                    delattr(self._stream, name)
+                else:
+                    setattr(self._stream, name, self._before[name])
 
     def after_fork(self) -> None:
         """In a forked child: what was not handed on yet is the parent's."""

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from holter.client.boundary import is_strict
@@ -17,7 +17,7 @@ from holter.client.capture.signals import TermHook
 from holter.client.capture.tasks import TaskHook
 from holter.client.capture.witness import SignalWitness
 from holter.model.clock import Clock
-from holter.model.records import ChildExited, Raised, Record, Signalled
+from holter.model.records import ChildExited, Looked, Raised, Record, Signalled
 
 # Each child that has something to say gets a journal; a pool that fails again and again must not fill the directory.
 MOST_FILES = 256
@@ -60,6 +60,8 @@ class ProgramHooks:
         self._runs = runs
         self._rank: int | None = None
         self._is_leaving = False
+        self.before_leaving_at_once: Callable[[], None] = lambda: None
+        """Called while the runs can still keep something, before `os._exit`."""
         self._clock = Clock()
         describer = Describer(self._keep_raised, self._clock)
         self._exceptions = ExceptionHooks(describer)
@@ -77,17 +79,21 @@ class ProgramHooks:
         return self._leaving.asked
 
     def install(self, rank: int | None) -> None:
-        """Watch the program. Idempotent; the stacks of a native crash go to the file of the first run."""
+        """Watch the program. Idempotent."""
         self._rank = rank
         self._exceptions.install()
         self._leaving.install()
         self._awaited.install()
-        recorded = self._recorded()
-        if len(recorded) == 1:
-            name = f"faults-{rank}.log" if rank else "faults.log"
-            self._faults.install(os.path.join(recorded[0].dir, name))
+        self.follow_faults()
         self._follow_signals()
         self.look_again()
+
+    def follow_faults(self) -> None:
+        """Have the stacks of a native crash go to the file of the run that was opened last."""
+        recorded = self._recorded()
+        if recorded and not self._is_leaving:
+            name = f"faults-{self._rank}.log" if self._rank else "faults.log"
+            self._faults.install(os.path.join(recorded[-1].dir, name))
 
     def look_again(self) -> None:
         """Watch also what the program has imported since; cheap, for once a second and before each fork."""
@@ -118,6 +124,7 @@ class ProgramHooks:
         """The interpreter exits: what would see it crash on its way out stays."""
         self._is_leaving = True
         self._exceptions.look_back()
+        self._keep_children()
 
     def restore(self) -> None:
         """Leave everything as it was. Idempotent."""
@@ -163,11 +170,21 @@ class ProgramHooks:
             if run.is_owned or (exited.status and _has_room(run.dir)):
                 run.keep(exited)
 
+    def _keep_children(self) -> None:
+        """Whether the program has waited for any: who leaves by choice may do so because of one."""
+        import resource  # at the end only
+
+        found = {"children_rss_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
+        for run in [run for run in self._runs if run.is_owned]:
+            run.keep(Looked(at_ns=self._clock.now_ns(), source="last-seen", pid=os.getpid(), found=found))
+
     def _rest(self) -> None:
         for run in self._runs:
             run.rest()
 
     def _leave_at_once(self, exit_code: int) -> None:
+        self.before_leaving_at_once()
+        self._keep_children()
         for run in self._runs:
             run.leave_at_once(exit_code)
 

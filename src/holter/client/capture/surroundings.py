@@ -9,6 +9,7 @@ import os
 import resource
 import stat
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from holter.client.deadline import in_time
@@ -46,7 +47,7 @@ def look_around(error: BaseException, directories: Sequence[str], *, at_ns: int)
 
     def look() -> None:
         # What costs nothing and needs no descriptor comes first: there may be none left.
-        for step in (_read_limits, _count_open_files, _read_memory, lambda seen: _count_threads(seen, error)):
+        for step in (_read_limits, _ask_for_children, _count_open_files, _read_memory, partial(_count_threads, error)):
             with contextlib.suppress(Exception):  # each on its own
                 step(found)
         with contextlib.suppress(Exception):
@@ -67,6 +68,10 @@ def _read_limits(found: Found) -> None:
             found[name] = soft
 
 
+def _ask_for_children(found: Found) -> None:
+    found["children_rss_bytes"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
 def _count_open_files(found: Found) -> None:
     try:
         found["open_files"] = len(os.listdir("/proc/self/fd")) - 1  # without the one for the list
@@ -85,7 +90,7 @@ def _read_memory(found: Found) -> None:
         found["commit_limit_bytes"] = int(lines["CommitLimit"].split()[0]) << 10
 
 
-def _count_threads(found: Found, error: BaseException) -> None:
+def _count_threads(error: BaseException, found: Found) -> None:
     """Against the nearest limit: the user's, which costs a look at all processes, or that of a cgroup."""
     counts: list[tuple[int, int]] = []
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)

@@ -43,6 +43,8 @@ def resume(evidence: Evidence) -> str:
     where = f" (step {step:,} was the last that was logged)" if step is not None else ""
     if evidence.subject.role == "command":  # nothing of ours is inside it
         return f"continue from the last checkpoint with HOLTER_RUN_ID={evidence.run or '…'} holter run -- …"
+    if evidence.subject.role == "kernel":
+        return "begin the notebook with %load_ext holter: the cell, its output and its largest variables are kept then"
     run = f'"{evidence.run}"' if evidence.run else "…"
     return f'continue from the last checkpoint with holter.init(id={run}, resume="must"){where}'
 
@@ -115,7 +117,7 @@ def keep_alive_kernel(evidence: Evidence) -> str:
 
 def watch_it(evidence: Evidence) -> str:
     """What would have told us; nothing for a command that was started so."""
-    if evidence.subject.role == "command":
+    if evidence.subject.role in ("command", "kernel"):
         return ""
     return "start it with holter run -- next time: a parent always learns how its child ended"
 

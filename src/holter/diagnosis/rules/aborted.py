@@ -17,7 +17,9 @@ from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "aborted"
-SEEN, EXPLAINED, STACKED, BY_STATUS = 0.97, 0.92, 0.82, 0.8
+SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.92, 0.85, 0.7
+"""Where the witness saw it; where its words are known; where the witness was there and did not see it arrive, since an
+interpreter that gives up takes all handlers down first, and who sends a signal does not; by the exit status alone."""
 _SAYS = re.compile(
     r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
     r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
@@ -31,8 +33,8 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     end, line = evidence.subject, line_near_end(evidence, _SAYS)
-    has_stack = bool(end.fault_log)
-    confidence = SEEN if crash.ending.caught else EXPLAINED if line else STACKED if has_stack else BY_STATUS
+    unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
+    confidence = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
     return Verdict(

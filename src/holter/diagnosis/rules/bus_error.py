@@ -32,7 +32,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=f"{disk.path} is long enough, and its disk has no room for its pages")
     return Verdict(
         cause=CAUSE,
-        confidence=crash.confidence * _share(caught, disk),
+        confidence=crash.confidence * _share(evidence, caught, disk),
         title=words.sentence(
             f"{words.process(evidence.subject)} crashed: {_what(crash)}{crashes.where(evidence, crash)}"
         ),
@@ -41,9 +41,12 @@ def diagnose(evidence: Evidence) -> Answer:
     )
 
 
-def _share(caught: Caught | None, disk: Disk | None) -> float:
-    """How much of the confidence is left: a page of a file that is written may also lack a block on a full disk."""
+def _share(evidence: Evidence, caught: Caught | None, disk: Disk | None, /) -> float:
+    """How much of the confidence is left: a page of a file that is written may also lack a block on a full disk, and
+    one that can't be read looks the same to who can't read the kernel's log."""
     if caught is None:
+        return 0.9
+    if evidence.kernel_log is None and (disk is None or not spaces.is_cut(disk, caught)):
         return 0.9
     is_written = caught.mapping.split(" ")[1:2] == ["rw-s"] and facts.map_path(caught).startswith("/")
     return 0.85 if is_written and disk is None else 1.0
@@ -71,5 +74,5 @@ EXAMPLES = [
     Example(evidence(signalled(7)), fires=True),
     Example(evidence(signalled(7, signals=(caught(7, code=4, address=0x7F00, stack_pointer=0x7FFD),))), fires=False),
     Example(evidence(signalled(7, signals=(caught(7, sender_pid=77),))), fires=False),
-    Example(evidence(exited(0, signals=(_CUT,))), fires=False),
+    Example(evidence(exited(0, signals=(caught(7, code=2, address=0x7F00, is_handled=True),))), fires=False),
 ]

@@ -16,6 +16,7 @@ from holter.diagnosis.kills import (
     is_others_kill,
     is_plausible,
     is_scarce,
+    is_too_small,
     kill_of,
 )
 from holter.diagnosis.memory_reading import held_bytes, tight_level
@@ -26,7 +27,7 @@ from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut
 
 CAUSE = "cgroup-out-of-memory"
 MEMCG = "CONSTRAINT_MEMCG"
-NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL = 0.99, 0.97, 0.8, 0.7, 0.65
+NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL, SMALL = 0.99, 0.97, 0.85, 0.7, 0.65, 0.25
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -75,7 +76,9 @@ def _confidence(evidence: Evidence, kill: Kill) -> float:
         return DOUBTFUL
     if kill.deaths > (kill.counted or 0):
         return CROWDED
-    return COUNTED * kill.ending.certainty if is_plausible(evidence) else SUDDEN
+    if is_plausible(evidence):
+        return COUNTED * kill.ending.certainty
+    return SMALL if is_too_small(evidence) else SUDDEN
 
 
 def _unobservable(kill: Kill) -> Answer:
@@ -150,6 +153,7 @@ _MEMORY = Memory(
     growth_s=600.0,
     holders=_HOLDERS,
 )
+_OUTLIVED = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * _GIB, kills=1, kills_lately=0),), own_bytes=7.8 * _GIB)
 _UNMOVED = MemoryLevel(level=0, path="/job_7", limit_bytes=8 * _GIB, usage_bytes=7.84 * _GIB, kills=0)
 _REPORT = OomKill(at_ns=END_NS, pid=PID, name="python", constraint=MEMCG, limited_cgroup="/job_7", anon_bytes=8 * _GIB)
 _SIBLING = OomKill(at_ns=before(2), pid=4242, name="python", constraint=MEMCG, limited_cgroup="/job_7")
@@ -189,8 +193,8 @@ EXAMPLES = [
     Example(evidence(signalled(9), memory=Memory(levels=(_UNMOVED,), host_kills=1)), fires=False),
     # A scheduler that kills at the time limit also sends SIGKILL; without counters nobody can tell.
     Example(evidence(signalled(9)), fires=False),
-    # A neighbour in the same cgroup was the victim; ours was killed by hand two seconds later.
-    Example(evidence(signalled(9), memory=_MEMORY, kernel_log=KernelLog(kills=(_SIBLING,))), fires=False),
+    # A neighbour in the same cgroup was the victim, and ours was seen to live on; it was killed by hand later.
+    Example(evidence(signalled(9), memory=_OUTLIVED, kernel_log=KernelLog(kills=(_SIBLING,))), fires=False),
     Example(evidence(exited(1), memory=_MEMORY), fires=False),
     Example(evidence(signalled(11, began_ns=BEGAN_NS), memory=_MEMORY), fires=False),
 ]

@@ -11,9 +11,10 @@ import signal
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.scarcity import has_no_cpu_limit
 from holter.diagnosis.specimens import caught, evidence, exited, signalled
 from holter.model.evidence import Evidence, Surroundings
-from holter.model.verdicts import Answer, Example, Fact, Verdict
+from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "cpu-time-limit"
 WARNED_WITHIN_S = 5.0
@@ -27,6 +28,8 @@ def diagnose(evidence: Evidence) -> Answer:
     if ending is None:
         return None
     if ending.signal == signal.SIGXCPU and not ending.is_sent:
+        if has_no_cpu_limit(evidence):
+            return RuledOut(cause=CAUSE, because="it had no limit of CPU time")
         confidence = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
         return _verdict(evidence, ending, confidence * ending.certainty)
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
@@ -85,8 +88,8 @@ EXAMPLES = [
     Example(evidence(signalled(24, signals=(caught(24, code=128),)), surroundings=_LIMITED), fires=True),
     Example(evidence(signalled(24)), fires=True),
     Example(evidence(signalled(9, cpu_s=3600.4), surroundings=_LIMITED), fires=True),
-    Example(evidence(signalled(9, signals=(caught(24, code=128, before_s=1),))), fires=True),
+    Example(evidence(signalled(9, signals=(caught(24, code=128, before_s=1, is_handled=True),))), fires=True),
     Example(evidence(signalled(9, cpu_s=20.0), surroundings=_LIMITED), fires=False),
     Example(evidence(signalled(24, signals=(caught(24, sender_pid=77),))), fires=False),
-    Example(evidence(exited(0, signals=(caught(24, code=128),)), surroundings=_LIMITED), fires=False),
+    Example(evidence(exited(0, signals=(caught(24, code=128, is_handled=True),)), surroundings=_LIMITED), fires=False),
 ]

@@ -12,8 +12,9 @@ import re
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.printed import WITHOUT_CLIENT
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
-from holter.diagnosis.texts import foreign_text, lines_near_end
+from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
 from holter.model.evidence import Disk, Evidence, Said, Surroundings
 from holter.model.records import Cause, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
@@ -56,7 +57,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="the limit of a file's size was reached (EFBIG), and not the disk's end")
     if not _HIDES_FULL.search(text):
         return None
-    if disk is None and evidence.surroundings is not None and evidence.surroundings.disks:
+    if disk is None and spaces.disks(evidence) and evidence.subject.role not in WITHOUT_CLIENT:
         return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
     confidence = HIDDEN if disk else HIDDEN_UNSEEN
     return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=False)])
@@ -76,13 +77,13 @@ def _by_signal(evidence: Evidence) -> Verdict | None:
 
 def _by_output(evidence: Evidence) -> Verdict | None:
     """A command, or a process of which only the console is known, that failed after saying so."""
-    if not evidence.subject.code:
-        return None
     raised = evidence.subject.raised
+    if not evidence.subject.code and raised is None:
+        return None
     own = raised.traceback + raised.message if raised else ""
     said = [line for line in lines_near_end(evidence) if _SAYS_FULL.search(line.text) and line.text.strip() not in own]
     line = said[0] if said else None
-    if line is None or not line.is_error or _NOT_A_DISK.search(line.text):
+    if line is None or not may_be_error(evidence, line) or _NOT_A_DISK.search(line.text):
         return None
     disk = spaces.full_disk(evidence)
     return _verdict(evidence, disk, 0.9 if disk else PRINTED, [facts.of_console(line)])

@@ -14,6 +14,8 @@ from holter.model.records import Finished
 from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-lost"
+UNWATCHED = 0.85
+"""Without a sidecar, which would have seen it, the program may have ended some moments before."""
 RETURN_S = 1200.0
 """A machine is back within this time after it went down, most often."""
 _STATES = ("NODE_FAIL", "BOOT_FAIL")
@@ -37,7 +39,9 @@ def _confidence(evidence: Evidence, host: HostEnd) -> float:
     """A machine that began again hours after the last sign of life may have gone down long after the program."""
     if host.booted_ns is None:
         return 0.85
-    return 0.97 if (host.booted_ns - evidence.subject.at_ns) / 1e9 <= RETURN_S else 0.6
+    if (host.booted_ns - evidence.subject.at_ns) / 1e9 > RETURN_S:
+        return 0.6
+    return 0.97 if evidence.memory.sampled_ns is not None else UNWATCHED
 
 
 def _verdict(evidence: Evidence, confidence: float) -> Verdict:

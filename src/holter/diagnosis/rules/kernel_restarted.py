@@ -7,7 +7,7 @@ Save checkpoints within the cell, or run long trainings as a script, which no re
 """
 
 from holter.diagnosis.kernel_requests import last_request, verdict_of
-from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
+from holter.diagnosis.specimens import END_NS, before, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED
 from holter.model.verdicts import Answer, Example
@@ -31,6 +31,15 @@ EXAMPLES = [
     Example(evidence(signalled(15), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
     # Nothing was running.
     Example(evidence(exited(0), is_notebook=True, kernel_events=(_IDLE,)), fires=False),
+    # The interrupt that comes with a restart had left the run's `with` block before the kernel was told.
+    Example(
+        evidence(
+            failed("KeyboardInterrupt", ""),
+            is_notebook=True,
+            kernel_events=(KernelEvent(at_ns=before(-0.1), kind="restart", is_busy=True),),
+        ),
+        fires=True,
+    ),
     # It died by itself, and then the server restarted it.
     Example(evidence(signalled(9), is_notebook=True, kernel_events=(_AFTER,)), fires=False),
     Example(

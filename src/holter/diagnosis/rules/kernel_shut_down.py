@@ -1,31 +1,54 @@
-"""Somebody shut the notebook's kernel down while a cell was running, or the server did so when it was stopped.
+"""Somebody shut the notebook's kernel down while a cell was running, or the server did so when it was stopped or died.
 
-A shutdown while no cell runs is a normal end and no cause.
+A shutdown while no cell runs is a normal end and no cause; but a kernel whose server dies is lost also then.
 
 Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its kernels.
 """
 
-from holter.diagnosis.kernel_requests import last_request, verdict_of
+from holter.diagnosis import facts, testimony
+from holter.diagnosis.advice import advise
+from holter.diagnosis.kernel_requests import last_request, verdict_of, without_server
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
-from holter.model.verdicts import Answer, Example
+from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "kernel-shut-down"
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where the kernel was asked to shut down, in the middle of a cell, before it ended."""
+    if (gone := without_server(evidence)) is not None:
+        return _left_alone(evidence, gone)
     asked = last_request(evidence)
     if asked is None or asked.kind != "shutdown" or not asked.is_busy:
         return None
     return verdict_of(CAUSE, evidence, asked=asked, done="shut down", state=CRASHED)
 
 
+def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
+    end = evidence.subject
+    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
+    text = "the Jupyter server that had started the kernel was dead when the kernel left"
+    found = [facts.fact("jupyter", gone.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
+    return Verdict(
+        cause=CAUSE,
+        confidence=0.95,
+        title=f"The Jupyter server died, and the notebook's kernel left with it{step}",
+        because=testimony.few(found),
+        advice=advise(CAUSE, evidence),
+        state=CRASHED,
+    )
+
+
+_GONE = KernelEvent(at_ns=END_NS, kind="server-gone")
 _BUSY = KernelEvent(at_ns=before(3), kind="shutdown", is_busy=True)
 EXAMPLES = [
     Example(evidence(exited(0), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
     Example(evidence(signalled(9), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
+    Example(evidence(exited(1), is_notebook=True, kernel_events=(_GONE,)), fires=True),
+    # Somebody killed all of them at once: then that is the cause.
+    Example(evidence(signalled(9), is_notebook=True, kernel_events=(_GONE,)), fires=False),
     Example(
         evidence(exited(0), is_notebook=True, kernel_events=(KernelEvent(at_ns=before(1), kind="shutdown"),)),
         fires=False,

@@ -12,16 +12,28 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
-from holter.diagnosis.kills import Kill, has_greater_neighbour, is_others_kill, is_plausible, is_scarce, kill_of
+from holter.diagnosis.kills import (
+    Kill,
+    has_greater_neighbour,
+    is_others_kill,
+    is_plausible,
+    is_scarce,
+    is_too_small,
+    kill_of,
+)
 from holter.diagnosis.remedies import limits
+from holter.diagnosis.scarcity import has_no_cpu_limit
 from holter.diagnosis.specimens import END_NS, PID, before, caught, evidence, exited, gone, signalled
 from holter.model.evidence import Evidence, KernelLog, Memory, MemoryLevel, OomKill
 from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "killed"
 SENT, UNMOVED_AND_LOGGED, UNMOVED, NOBODY, OTHERS = 0.97, 0.96, 0.94, 0.95, 0.95
-LOGGED_ONLY, UNSEEN, EITHER, UNLIKELY, KERNEL, BY_STATUS = 0.85, 0.6, 0.45, 0.2, 0.8, 0.75
+LOGGED_ONLY, UNSEEN, EITHER, SMALL, UNLIKELY, BY_NUMBER, BY_STATUS = 0.85, 0.6, 0.45, 0.75, 0.2, 0.93, 0.75
+UNTOLD = 0.85
+"""The kernel leaves lines out where it would have to write too many."""
 SCHEDULED = 0.8
 """By how much a scheduler that says nothing makes it less sure: it kills, too."""
 _OTHER_RULES = frozenset(
@@ -30,6 +42,8 @@ _OTHER_RULES = frozenset(
         *(signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGXCPU),
     )
 )
+_AMBIGUOUS = frozenset({signal.SIGQUIT, signal.SIGTRAP, signal.SIGSYS})
+"""Typed at a terminal, or raised by the program itself, they have other names."""
 _ASKED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
@@ -47,10 +61,18 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if ending.is_sent:
         return _verdict(evidence, SENT * ending.certainty, _title_of_sent(evidence, ending), ending)
-    if ending.signal in _OTHER_RULES or (ending.signal == signal.SIGQUIT and ending.caught is not None):
+    if is_untold(evidence, ending):
+        return _verdict(evidence, UNTOLD * ending.certainty, _title_of_untold(evidence, ending), ending)
+    if _is_of_another_rule(evidence, ending):
         return None
-    confidence = KERNEL if ending.caught else BY_STATUS
+    confidence = BY_STATUS if ending.signal in _AMBIGUOUS else BY_NUMBER
     return _verdict(evidence, confidence * ending.certainty, _title_of_other(evidence, ending), ending)
+
+
+def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
+    if ending.signal == signal.SIGXCPU and ending.caught is None and has_no_cpu_limit(evidence):
+        return False
+    return ending.signal in _OTHER_RULES or (ending.signal == signal.SIGQUIT and ending.caught is not None)
 
 
 def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
@@ -75,10 +97,19 @@ def _confidence(evidence: Evidence, kill: Kill) -> float | None:
     if kill.counted == 0:
         return UNMOVED_AND_LOGGED if kill.has_log else UNMOVED
     if kill.counted:
-        return EITHER if has_greater_neighbour(evidence) else None if is_plausible(evidence) else UNLIKELY
+        return _beside_a_kill(evidence)
     if kill.host_kills == 0:
         return NOBODY
     return LOGGED_ONLY if kill.has_log else UNSEEN
+
+
+def _beside_a_kill(evidence: Evidence) -> float | None:
+    """The kernel killed somebody for memory, in the same cgroup and at the same time."""
+    if has_greater_neighbour(evidence):
+        return EITHER
+    if is_plausible(evidence):
+        return None
+    return SMALL if is_too_small(evidence) else UNLIKELY
 
 
 def _has_silent_scheduler(evidence: Evidence) -> bool:
@@ -103,6 +134,9 @@ def _because(evidence: Evidence, ending: Ending) -> list[Fact]:
     end, memory = evidence.subject, evidence.memory
     found = [facts.of_signal(ending.caught, evidence.senders)] if ending.caught else []
     found.append(facts.of_status(end) if end.status is not None else facts.of_absence(end))
+    if is_untold(evidence, ending):
+        text = "the kernel, which writes such faults down, has none of this process"
+        found.append(facts.fact(facts.KERNEL_LOG, end.at_ns, text))
     if ending.signal != signal.SIGKILL:
         return found
     own = next((level for level in memory.levels if level.level == 0 and level.kills is not None), None)
@@ -124,7 +158,7 @@ def _title_of_kill(evidence: Evidence, kill: Kill) -> str:
     if asked is not None and end.at_ns - asked.at_ns < 600e9:
         who = facts.sender_of(asked, evidence.senders) if asked.is_sent else "the kernel"
         after = f", {words.seconds(max(0.0, (end.at_ns - asked.at_ns) / 1e9))} after {who} had sent it SIGTERM"
-    known = "; it was not the kernel for memory" if kill.is_not_for_memory or is_others_kill(kill) else ""
+    known = "; it was not the system for want of memory" if kill.is_not_for_memory or is_others_kill(kill) else ""
     return f"somebody killed {words.process(end)} with SIGKILL{after}{known}"
 
 
@@ -134,6 +168,10 @@ def _title_of_sent(evidence: Evidence, ending: Ending) -> str:
         return f"{words.process(evidence.subject)} sent itself {words.signal(ending.signal)}"
     sender = facts.sender_of(caught, evidence.senders)
     return f"{sender} ended {words.process(evidence.subject)} by sending it {words.signal(ending.signal)}"
+
+
+def _title_of_untold(evidence: Evidence, ending: Ending) -> str:
+    return f"somebody sent {words.process(evidence.subject)} {words.signal(ending.signal)}; it had no fault of its own"
 
 
 def _title_of_other(evidence: Evidence, ending: Ending) -> str:
@@ -151,14 +189,16 @@ _UNMOVED = Memory(
     levels=(MemoryLevel(level=0, path="/job_7", limit_bytes=8e9, usage_bytes=7.84e9, kills=0),), host_kills=1
 )
 _MOVED = Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, kills=1),), own_bytes=7.8e9)
+_OUTLIVED = Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, kills=1, kills_lately=0),), own_bytes=7.8e9)
 _SIBLING = OomKill(at_ns=before(2), pid=4242, name="python", constraint="CONSTRAINT_MEMCG")
 _OURS = OomKill(at_ns=END_NS, pid=PID, name="python", constraint="CONSTRAINT_MEMCG")
+_ASKED_FIRST = caught(15, before_s=5, sender_pid=77, is_handled=True)
 EXAMPLES = [
     Example(evidence(signalled(9), memory=_UNMOVED), fires=True),
-    Example(evidence(signalled(9, signals=(caught(15, before_s=5, sender_pid=77),)), memory=_UNMOVED), fires=True),
+    Example(evidence(signalled(9, signals=(_ASKED_FIRST,)), memory=_UNMOVED), fires=True),
     Example(evidence(gone(has_signal_witness=True), memory=_UNMOVED), fires=True),
     Example(evidence(signalled(11, signals=(caught(11, sender_pid=77, sender="bash: bash"),))), fires=True),
-    Example(evidence(signalled(9), memory=_MOVED, kernel_log=KernelLog(kills=(_SIBLING,))), fires=True),
+    Example(evidence(signalled(9), memory=_OUTLIVED, kernel_log=KernelLog(kills=(_SIBLING,))), fires=True),
     Example(evidence(signalled(signal.SIGXFSZ)), fires=True),
     Example(evidence(signalled(9), memory=_MOVED), fires=False),
     Example(evidence(signalled(9), kernel_log=KernelLog(kills=(_OURS,))), fires=False),

@@ -21,7 +21,8 @@ from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "nonzero-exit"
 ASKED_S = 60.0
-MOST_OF_A_COMMAND = 0.85
+SOON_S = 10.0
+ALONE, MOST_OF_A_COMMAND = 0.93, 0.85
 _ASKS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WORDS = {
     2: "by custom a wrong command line",
@@ -70,13 +71,19 @@ def _confidence(evidence: Evidence, code: int) -> float:
     end = evidence.subject
     if end.finished is not None and end.finished.is_leaving and end.code is None:
         return UNWATCHED  # who did not see its end did not see what led to it either
-    if end.finished is not None or end.role in ("program", "rank"):
+    if end.finished is not None or end.role in ("program", "rank", "kernel"):
         return 0.97 if end.finished is not None else 0.93
-    is_shell_code = 128 < code <= 128 + 64
-    if is_shell_code:
+    if evidence.is_watched and evidence.said and not evidence.children and code != 128 + signal.SIGINT:
+        return ALONE  # whoever it had started has ended well, too
+    if 128 < code <= 128 + 64 or _has_lost_a_child(evidence):
         return 0.6
     # A script, or a program that waits for others, hides what became of them; without its last words all the more.
     return MOST_OF_A_COMMAND if evidence.said else 0.8
+
+
+def _has_lost_a_child(evidence: Evidence) -> bool:
+    end_ns = evidence.subject.at_ns
+    return any(child.signal and 0 <= (end_ns - child.at_ns) / 1e9 <= SOON_S for child in evidence.children)
 
 
 def _title(end: End, code: int) -> str:
@@ -85,7 +92,7 @@ def _title(end: End, code: int) -> str:
         return f"The program left with `sys.exit` and the words: {words.quote(finished.exit_text, 120)}"
     if finished is not None and finished.how == "finish":
         return f"The program ended the run with exit code {code}"
-    who = "The command" if end.role in ("command", "watched") else "The program"
+    who = {"command": "The command", "watched": "The command", "kernel": "The kernel"}.get(end.role, "The program")
     how = " by `os._exit`, without cleaning up" if finished is not None and finished.how == "_exit" else " by itself"
     return f"{who} left{how}, with exit code {code}{_meaning(end, code)}"
 

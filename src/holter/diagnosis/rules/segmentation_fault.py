@@ -66,6 +66,6 @@ EXAMPLES = [
         fires=False,
     ),
     # A Java virtual machine in the process lives on such signals.
-    Example(evidence(exited(1, signals=(_NULL,))), fires=False),
+    Example(evidence(exited(1, signals=(caught(11, code=1, is_handled=True),))), fires=False),
     Example(evidence(signalled(9)), fires=False),
 ]

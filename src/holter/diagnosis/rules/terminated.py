@@ -96,6 +96,6 @@ EXAMPLES = [
         evidence(exited(0, signals=(_SHELL,), handled=(15,), finished=Finished(at_ns=before(9), exit_code=0))),
         fires=False,
     ),
-    Example(evidence(signalled(9, signals=(caught(15, before_s=5),))), fires=False),
+    Example(evidence(signalled(9, signals=(caught(15, before_s=5, is_handled=True),))), fires=False),
     Example(evidence(exited(0)), fires=False),
 ]

@@ -15,6 +15,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import Remedy, advise
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.printed import LAST_WORDS, PRINTED
 from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, order_of_death
 from holter.diagnosis.remedies import several
 from holter.diagnosis.specimens import caught, evidence, exited, failed, raised, signalled
@@ -25,7 +26,7 @@ from holter.model.records import Cause, Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "uncaught-exception"
-_ENDS = ("main", "child", "printed")
+_ENDS = ("main", "child", PRINTED, LAST_WORDS)
 _HANDED_OVER = re.compile(r"Caught (\S+) in (.+?)\.\s*Original Traceback.*?\n(\S[^\n]*)\s*$", re.DOTALL)
 _THREAD_S = 60.0
 _TEARDOWN_SIGNALS = (6, 11)
@@ -52,7 +53,9 @@ def diagnose(evidence: Evidence) -> Answer:
 
 
 def _confidence(end: End, error: Raised) -> float:
-    if error.where == "printed":
+    if error.where == LAST_WORDS:
+        return 0.93
+    if error.where == PRINTED:
         if end.code != 1:
             return 0.6  # Python leaves with 1: somebody else chose the code, and perhaps had caught it
         return 0.85 if looks_uncaught(error) else 0.65
@@ -83,7 +86,7 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
     told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
     if mistake:
         return words.sentence(f"{told}: {mistake.explanation}")
-    is_sure = error.where != "printed" or (end.code == 1 and looks_uncaught(error))
+    is_sure = error.where != PRINTED or (end.code == 1 and looks_uncaught(error))
     return words.sentence(f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}")
 
 

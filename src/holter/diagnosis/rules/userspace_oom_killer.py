@@ -10,7 +10,7 @@ import signal
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.kills import kill_of
+from holter.diagnosis.kills import is_pressed, kill_of
 from holter.diagnosis.specimens import before, caught, evidence, exited, signalled
 from holter.model.evidence import Caught, Evidence, Memory, MemoryLevel, OomDaemon
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
@@ -18,8 +18,6 @@ from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 CAUSE = "userspace-oom-killer"
 DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
 SENT, SAID, LIKELY = 0.97, 0.95, 0.72
-PRESSED_PERCENT = 30.0
-LITTLE = 0.12
 NEAR_S = 30.0
 
 
@@ -38,7 +36,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if not daemon.running:
         return RuledOut(cause=CAUSE, because="no earlyoom, systemd-oomd or the like runs here")
-    if not _is_pressed(evidence):
+    if not is_pressed(evidence):
         return RuledOut(cause=CAUSE, because=f"{daemon.running[0]} runs here, but memory was not short")
     return _verdict(evidence, LIKELY, [])
 
@@ -57,16 +55,6 @@ def _sent_by_daemon(evidence: Evidence) -> Caught | None:
 def _is_daemon(command: str) -> bool:
     first = command.strip().partition(" ")[0].rstrip(":")
     return first.rpartition("/")[2] in DAEMONS
-
-
-def _is_pressed(evidence: Evidence) -> bool:
-    memory = evidence.memory
-    is_little = (
-        memory.available_bytes is not None
-        and bool(memory.total_bytes)
-        and memory.available_bytes < LITTLE * (memory.total_bytes or 0)
-    )
-    return is_little or (memory.full_pressure_percent or 0) >= PRESSED_PERCENT
 
 
 def _words_of(daemon: OomDaemon, at_ns: int) -> list[Fact]:
@@ -104,7 +92,10 @@ _SHORT = Memory(
 _EARLYOOM = caught(15, sender_pid=312, sender="earlyoom: /usr/bin/earlyoom -r 60")
 _SAID = ("Killed /user.slice/train.service due to memory pressure for /user.slice being 63.2% > 60.00% for > 30s",)
 EXAMPLES = [
-    Example(evidence(signalled(15, signals=(_EARLYOOM,)), memory=_SHORT), fires=True),
+    Example(
+        evidence(signalled(15, signals=(_EARLYOOM,)), memory=_SHORT, oom_daemon=OomDaemon(running=("earlyoom",))),
+        fires=True,
+    ),
     Example(evidence(signalled(9), oom_daemon=OomDaemon(running=("systemd-oomd",), said=_SAID)), fires=True),
     Example(evidence(signalled(9), memory=_SHORT, oom_daemon=OomDaemon(running=("systemd-oomd",))), fires=True),
     # The daemon runs, and somebody else used kill -9 while there was memory enough.

@@ -8,14 +8,14 @@ import msgspec
 
 from holter.journal.digest import Digest
 from holter.model.evidence import SOURCES, Counters, Finding, Job, Unseen
-from holter.model.records import ChildExited, Facts, Looked, Opened, Record
+from holter.model.records import ChildExited, Facts, Launched, Looked, Opened, Record
 from holter.model.witnesses import KERNEL_LOG, witnesses_without
 from holter.probes.identity import boot_id, host_name, pid_namespace
 from holter.probes.postmortem import host, job, kernel_log, oom_daemon, process_table, system_journal
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.counters import look_later
 
-RECORDING = ("client", "worker", "launcher")
+RECORDING = ("client", "worker", "launcher", "provisioner")
 # After so long no scheduler says anything new about a job.
 JOB_WITHIN_NS = 14 * 86_400_000_000_000
 LAST_STATES = job.ENDED - {"CANCELLED", "COMPLETED", "FAILED"}
@@ -25,6 +25,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """What the journals say of the newest attempt on one host, as far as a source needs it."""
 
     opened: Opened
+    pid: int
+    """Of the program: that of the command under `holter run`."""
     began_ns: int
     ended_ns: int
     pids: frozenset[int]
@@ -80,12 +82,15 @@ def recall(digests: Sequence[Digest], ended_ns: int) -> Past | None:
     newest = [each for each in clients if each.opened.attempt == attempt]
     first = min(newest, key=lambda each: (each.opened.rank or 0, each.opened.at_ns))
     said = [record for each in digests if each.opened.attempt == attempt for record in each.said]
-    pids = {each.opened.pid for each in newest} | {record.pid for record in _of(said, ChildExited)}
+    pids = {each.opened.pid for each in newest}
+    pids |= {record.pid for kind in (ChildExited, Launched) for record in _of(said, kind)}
+    launched = [record.pid for record in _of(first.said, Launched)]
     facts: dict[str, Any] = {}
     for record in _of(said, Facts):
         facts |= record.facts
     return Past(
         opened=first.opened,
+        pid=launched[-1] if launched else first.opened.pid,
         began_ns=min(each.opened.at_ns for each in newest),
         ended_ns=ended_ns,
         pids=frozenset(pids),
@@ -102,11 +107,11 @@ def _ask_host(past: Past) -> Looked | None:
 
 def _ask_counters(past: Past) -> Looked | None:
     """The counters moved on after the end; but those that stand still prove that nobody was killed."""
-    known = [each for each in past.said("counters", past.opened.pid) if isinstance(each, Counters)]
+    known = [each for each in past.said("counters", past.pid) if isinstance(each, Counters)]
     firsts = [each for each in known if each.is_first]
     if not past.is_this_boot or len(firsts) < len(known) or not firsts:
         return None
-    return _answered("counters", look_later(firsts[-1]), pid=past.opened.pid)
+    return _answered("counters", look_later(firsts[-1]), pid=past.pid)
 
 
 def _ask_kernel_log(past: Past) -> Looked | None:
@@ -116,7 +121,7 @@ def _ask_kernel_log(past: Past) -> Looked | None:
         return _answered("kernel-log", kernel_log.switched_off())
     found: Finding = Unseen(because="the machine has been started again since, and its kernel log with it")
     if past.is_this_boot:
-        found = kernel_log.look(past.began_ns, past.pids)
+        found = kernel_log.look(past.began_ns, past.pids, near_ns=[past.ended_ns])
     if isinstance(found, Unseen):
         found = system_journal.look_at_kernel(past.began_ns, past.pids, until_ns=past.ended_ns)
     return _answered("kernel-log", found)

@@ -67,12 +67,27 @@ class CgroupCounters:
         )
         return Counters(levels=levels, host_kills_before=self._host_kills_before)
 
-    def tick(self) -> None:
-        """Once a second: remember what the counter of the own cgroup stands at."""
-        self._own_kills.append(self._count_own_kills())
+    def tick(self) -> int | None:
+        """Once a second: remember what the counter of the own cgroup stands at. Returns it where it has moved."""
+        before, now = self._own_kills[-1], self._count_own_kills()
+        self._own_kills.append(now)
+        return now if now != before else None
 
-    def look(self) -> Counters:
-        """How far the counters have moved since the run began. At once: a cgroup may go with its last process."""
+    def look(self, outlived: int | None = None) -> Counters:
+        """How far the counters have moved since the run began. At once: a cgroup may go with its last process.
+
+        Args:
+            outlived: what `tick` returned when the process in question was last seen to have been spared.
+        """
+        found = self._look()
+        if outlived is None or not found.levels:
+            return found
+        lately = since(outlived, self._count_own_kills())
+        return msgspec.structs.replace(
+            found, levels=(msgspec.structs.replace(found.levels[0], kills_lately=lately), *found.levels[1:])
+        )
+
+    def _look(self) -> Counters:
         if self._last is None or time.monotonic() - self._looked_at > SAME_LOOK_S:
             host_kills = since(self._host_kills_before, read_host_kills(self._proc))
             levels = [_look_at(each) for each in self._levels]

@@ -33,6 +33,11 @@ class ExitWitnesses:
         descriptor = self._connector.descriptor if self._connector is not None else -1
         return [descriptor] if descriptor >= 0 else []
 
+    @property
+    def hears_exits(self) -> bool:
+        """Whether the kernel announces every exit, also of children that come and go at once."""
+        return self._connector is not None
+
     def children_since(self, number: int) -> "tuple[int, list[Announced]]":
         """The exits of children of the followed ones, from this number on, and the number to ask with next."""
         if self._connector is None:

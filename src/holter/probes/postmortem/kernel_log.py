@@ -3,20 +3,24 @@
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 
 import msgspec
 
 from holter.model.evidence import KernelLine, KernelLog, OomKill, Unseen
 from holter.probes.identity import INITIAL_PID_NAMESPACE, pid_namespace
+from holter.probes.procfs import find_number, read_file
 
 DEVICE = "/dev/kmsg"
+TELLS_FAULTS = "/proc/sys/debug/exception-trace"
 RECORD_BYTES = 8192
 MOST_RECORDS = 200_000
 READ_WITHIN_S = 0.5
 MOST_KILLS, MOST_LINES, MOST_TEXT = 16, 48, 400
 # The log's clock is not the one that is kept right; over weeks they drift apart by seconds.
 SLACK_NS = 5_000_000_000
+NEAR_NS = 1_000_000_000
 REMEDY = (
     "let users read the kernel log (`sysctl kernel.dmesg_restrict=0`), "
     "or be a member of the group `systemd-journal` or `adm`"
@@ -67,11 +71,15 @@ class Entry(msgspec.Struct, frozen=True):
     text: str
 
 
-def look(since_ns: int, pids: Collection[int], *, device: str = DEVICE) -> KernelLog | Unseen:
+def look(
+    since_ns: int, pids: Collection[int], *, near_ns: Collection[int] = (), device: str = DEVICE
+) -> KernelLog | Unseen:
     """Return what the log says of the time since then; never waits for more of it.
 
     Args:
         pids: of the run: the faults of other programs are nobody's business.
+        near_ns: when processes of the run died. The log names the thread that faulted, and not its process: a fault
+            at such a time, of somebody who is gone, is kept with the pid 0.
     """
     try:
         fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -85,7 +93,9 @@ def look(since_ns: int, pids: Collection[int], *, device: str = DEVICE) -> Kerne
         return Unseen(because=f"the kernel log can't be read ({os.strerror(error.errno or 0)})", remedy=REMEDY)
     finally:
         os.close(fd)
-    return understand((entry for entry in entries if entry.at_ns >= since_ns - SLACK_NS), pids)
+    recent = (entry for entry in entries if entry.at_ns >= since_ns - SLACK_NS)
+    found = understand(recent, pids, may_be_ours=partial(_may_be_of_a_thread, near_ns=near_ns))
+    return msgspec.structs.replace(found, tells_faults=find_number(read_file(TELLS_FAULTS) or b"") == 1)
 
 
 def switched_off() -> Unseen:
@@ -93,12 +103,19 @@ def switched_off() -> Unseen:
     return Unseen(because="the kernel log can't be read (HOLTER_WITHOUT says so)", remedy=REMEDY)
 
 
-def understand(entries: Iterable[Entry], pids: Collection[int] = (), *, has_host_pids: bool | None = None) -> KernelLog:
+def understand(
+    entries: Iterable[Entry],
+    pids: Collection[int] = (),
+    *,
+    has_host_pids: bool | None = None,
+    may_be_ours: Callable[[KernelLine], bool] = lambda line: False,
+) -> KernelLog:
     """Return what matters in lines of the log, in their order; of very many the last.
 
     Args:
         pids: as in `look`.
         has_host_pids: whether we count processes as the kernel does; in a container their pids say nothing to us.
+        may_be_ours: whether the fault of an unknown pid is worth keeping.
     """
     kills: list[OomKill] = []
     lines: list[KernelLine] = []
@@ -110,8 +127,11 @@ def understand(entries: Iterable[Entry], pids: Collection[int] = (), *, has_host
             kill = _kill(entry, found, decision)
             if not any(each.pid == kill.pid for each in kills[-1:]):  # a group's first victim is reported twice
                 kills.append(kill)
-        elif (line := _line(entry)) and (line.kind not in OWN_KINDS or line.pid in pids):
-            lines.append(line)
+        elif line := _line(entry):
+            if line.kind not in OWN_KINDS or line.pid in pids:
+                lines.append(line)
+            elif line.kind == "fault" and may_be_ours(line):
+                lines.append(msgspec.structs.replace(line, pid=0))
         elif "invoked oom-killer" in entry.text:
             decision = {}
     log = KernelLog(kills=tuple(kills[-MOST_KILLS:]), lines=tuple(lines[-MOST_LINES:]))
@@ -192,6 +212,11 @@ def _line(entry: Entry) -> KernelLine | None:
         if pattern.search(entry.text):
             return KernelLine(at_ns=entry.at_ns, kind=kind, text=text)
     return None
+
+
+def _may_be_of_a_thread(line: KernelLine, near_ns: Collection[int]) -> bool:
+    is_near = any(abs(line.at_ns - at_ns) <= NEAR_NS for at_ns in near_ns)
+    return is_near and not os.path.exists(f"/proc/{line.pid}")
 
 
 def _without_pids(log: KernelLog) -> KernelLog:

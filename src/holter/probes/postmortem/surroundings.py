@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from holter.model.evidence import Disk, Holder, Surroundings
 from holter.probes.limits import parse_limits
+from holter.probes.live.disk import measure
 from holter.probes.procfs import PROC, read_file
 
 Row = Mapping[str, float | int]
@@ -35,6 +36,21 @@ def look(row: Row, limits: bytes, *, paths: Mapping[str, str], process: Mapping[
         cpu_used_s=process.get("cpu_s"),
         memory_available_bytes=_whole(row.get("system/host/memory_available_bytes")),
     )
+
+
+def measure_again(found: Surroundings) -> Surroundings:
+    """The same, with the disks as they are now where they have less room by now: they may fill up within a second."""
+    import msgspec
+
+    def measured(disk: Disk) -> Disk:
+        free_bytes, _, free_inodes = map(_whole, measure(disk.path))
+        return msgspec.structs.replace(
+            disk,
+            free_bytes=min((each for each in (disk.free_bytes, free_bytes) if each is not None), default=None),
+            free_inodes=min((each for each in (disk.free_inodes, free_inodes) if each is not None), default=None),
+        )
+
+    return msgspec.structs.replace(found, disks=tuple(map(measured, found.disks))) if found.disks else found
 
 
 def with_gpu_holders(found: Surroundings, holders: tuple[Holder, ...]) -> Surroundings:

@@ -4,7 +4,7 @@ import msgspec
 
 from holter.journal.digest import Digest
 from holter.model.evidence import Counters, Job, MemoryLevel, Unseen
-from holter.model.records import ChildExited, Exited, Facts, Looked, Opened, Record
+from holter.model.records import ChildExited, Exited, Facts, Launched, Looked, Opened, Record
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.asking import known_job, look_again, recall
 
@@ -38,6 +38,13 @@ def test_only_the_newest_attempt_counts() -> None:
     assert past.opened.pid == 7
     assert past.pids == {7, 9}
     assert past.schedulers == {"slurm": {"job_id": "7"}}
+
+
+def test_under_holter_run_the_program_is_the_command() -> None:
+    command = Launched(at_ns=1, pid=99, process_started=1, command=("python", "train.py"))
+    past = recall([digest("launcher", command)], 200)
+    assert past is not None
+    assert (past.opened.pid, past.pid, past.pids) == (7, 99, frozenset({7, 99}))
 
 
 def test_on_another_host_nobody_is_asked_about_this_one() -> None:

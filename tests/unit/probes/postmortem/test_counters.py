@@ -96,6 +96,18 @@ def test_kills_of_long_ago_are_told_from_those_of_now(tmp_path: Path) -> None:
     assert (own.kills, own.kills_lately) == (1, 0)
 
 
+def test_a_kill_that_a_process_has_outlived_was_not_its_own(tmp_path: Path) -> None:
+    of_v1(tmp_path, "/job", kills=0, failures=0)
+    proc = proc_of(tmp_path, "4:memory:/job\n", mountinfo("cgroup", tmp_path / "memory", "rw,memory"))
+    counters = CgroupCounters(7, host_kills_before=3, proc=proc)
+    assert counters.tick() is None
+    of_v1(tmp_path, "/job", kills=1, failures=9)
+    outlived = counters.tick()
+    spared, another = counters.look(outlived).levels[0], counters.look().levels[0]
+    counters.close()
+    assert (outlived, spared.kills_lately, another.kills_lately) == (1, 0, 1)
+
+
 def test_what_was_before_is_kept_for_whoever_looks_later(tmp_path: Path) -> None:
     of_v1(tmp_path, "/job", kills=4, failures=9, limit=100 * MIB)
     proc = proc_of(tmp_path, "4:memory:/job\n", mountinfo("cgroup", tmp_path / "memory", "rw,memory"))

@@ -5,11 +5,12 @@ those of other kernels have the form in which their sources and mailing lists ha
 """
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from holter.model.evidence import KernelLine, OomKill, Unseen
+from holter.model.evidence import KernelLine, KernelLog, OomKill, Unseen
 from holter.probes.postmortem.kernel_log import Entry, look, parse_record, understand
 from holter.probes.postmortem.system_journal import parse_entries
 
@@ -169,6 +170,21 @@ def test_only_what_is_newer_than_the_run_counts(tmp_path: Path) -> None:
     later = look(1 << 62, (), device=str(device))
     assert not isinstance(later, Unseen)
     assert later.lines == ()
+
+
+def test_a_fault_of_a_thread_that_is_gone_is_kept_without_its_pid_where_it_may_have_been_ours(tmp_path: Path) -> None:
+    now_us = time.monotonic_ns() // 1000
+    nobody = 1 << 22  # no process has such a pid
+    text = "python[{pid}]: segfault at 0 ip 0f sp 7ffd00 error 4"
+    (tmp_path / "kmsg").write_text(f"4,1,{now_us},-;{text.format(pid=nobody)}\n")
+
+    def faults(*near_ns: int) -> list[int]:
+        found = look(0, (), near_ns=near_ns, device=str(tmp_path / "kmsg"))
+        assert isinstance(found, KernelLog)
+        return [line.pid for line in found.lines]
+
+    assert faults(time.time_ns()) == [0]
+    assert faults(time.time_ns() - 60_000_000_000) == []
 
 
 def test_the_system_journal_has_the_same_lines() -> None:

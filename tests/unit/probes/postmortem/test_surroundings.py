@@ -1,7 +1,9 @@
 """What a process was near to running out of when it was last seen."""
 
+from pathlib import Path
+
 from holter.model.evidence import Disk, Surroundings
-from holter.probes.postmortem.surroundings import look, read_limits
+from holter.probes.postmortem.surroundings import look, measure_again, read_limits
 
 LIMITS = b"""\
 Limit                     Soft Limit           Hard Limit           Units
@@ -51,3 +53,15 @@ def test_what_was_never_sampled_is_not_known() -> None:
 
 def test_a_process_that_is_gone_has_no_limits() -> None:
     assert read_limits(1, proc="/nowhere") == b""
+
+
+def test_a_disk_that_has_filled_up_since_the_last_sample_is_seen(tmp_path: Path) -> None:
+    roomy = Disk(path=str(tmp_path), free_bytes=1 << 62, total_bytes=1 << 62)
+    full = Disk(path=str(tmp_path), free_bytes=0, total_bytes=1 << 62)
+    gone = Disk(path=str(tmp_path / "gone"), free_bytes=7)
+
+    found = measure_again(Surroundings(disks=(roomy, full, gone))).disks
+
+    assert found is not None
+    assert [disk.free_bytes for disk in found[1:]] == [0, 7]
+    assert 0 < (found[0].free_bytes or 0) < 1 << 62

@@ -1,0 +1,135 @@
+"""Who else it may have been: causes that would have left the same traces, where nobody could look at the difference.
+
+The one place that keeps a verdict from being sure for want of a witness. A verdict at `SURE` or more has seen something
+that speaks for its own cause, and each rival that would look the same could be looked at; else `ranking` holds it at
+what the rival leaves of it, and names the rival as a candidate.
+"""
+
+import signal
+
+import msgspec
+
+from holter.diagnosis import facts
+from holter.diagnosis.endings import FAULTS, ending_of
+from holter.diagnosis.gpu_errors import OF_GPU
+from holter.diagnosis.kills import is_pressed
+from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.printed import WITHOUT_CLIENT
+from holter.diagnosis.processes import lost_a_peer
+from holter.diagnosis.suspicion import has_waited
+from holter.diagnosis.texts import foreign_text, is_own_raise, type_names
+from holter.model.evidence import REQUESTS, Evidence
+from holter.model.verdicts import Verdict
+
+SURE = 0.9
+MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = 0.75, 0.75, 0.7
+MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD, MOST_IF_OF_HARDWARE = 0.88, 0.85, 0.65, 0.85
+VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
+"""They say how a program ended, and leave open what made it."""
+SAY_HOW = frozenset({facts.EXIT_STATUS, facts.FAULT_LOG})
+"""They are the same whether a signal came from a fault or from another process."""
+CHILD_CAUSES = ("worker-died", "cgroup-out-of-memory")
+
+
+class Rival(msgspec.Struct, frozen=True, kw_only=True):
+    """Causes that can't be told from the verdict's by what was looked at."""
+
+    causes: tuple[str, ...]
+    most: float
+    """What is left for the verdict."""
+
+
+def find_rivals(verdict: Verdict, evidence: Evidence) -> tuple[Rival, ...]:
+    """Those that stand beside a verdict on the subject; none where all could be looked at. Pure."""
+    found = [look(verdict, evidence) for look in _LOOKS]
+    return tuple(rival for rival in found if rival is not None)
+
+
+def may_have_been_asked(evidence: Evidence) -> bool | None:
+    """Whether a signal may have made the subject leave in order, unseen; None where nobody looked for its handlers."""
+    end, around = evidence.subject, evidence.surroundings
+    if end.role not in WITHOUT_CLIENT or end.role == "child" or any(each.signal in REQUESTS for each in end.signals):
+        return False
+    return around.heeds_requests if around is not None else None
+
+
+def _sender(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A fatal signal may come from a fault or from anybody; the exit status is the same."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal not in FAULTS or verdict.cause == "killed":
+        return None
+    has_more = any(fact.source not in SAY_HOW for fact in verdict.because)
+    is_seen = ending.caught is not None or ending.is_bypassed
+    return None if is_seen or has_more else Rival(causes=("killed",), most=MOST_IF_SENT)
+
+
+def _request(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A program that handles SIGTERM may leave because of one, and only a witness inside it would know."""
+    if verdict.cause not in VAGUE or evidence.subject.code is None:
+        return None
+    if _is_shell_code(evidence):
+        return Rival(causes=("terminated", "interrupted"), most=MOST_IF_HEEDED)
+    may_be = may_have_been_asked(evidence)
+    if may_be is False:
+        return None
+    return Rival(causes=("terminated",), most=MOST_IF_UNSEEN if may_be is None else MOST_IF_HEEDED)
+
+
+def _is_shell_code(evidence: Evidence) -> bool:
+    """It left as a shell would for a command that such a signal ended, and nothing in it would have seen one."""
+    end = evidence.subject
+    codes = [128 + number for number in (*REQUESTS, signal.SIGINT)]
+    return end.raised is None and end.code in codes and not end.has_signal_witness and not end.signals
+
+
+def _child(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """Who raises or leaves by choice may have looked at a child first, and who gives up waiting may have waited for
+    one, whose end nobody else saw."""
+    end, around = evidence.subject, evidence.surroundings
+    if verdict.cause not in VAGUE or evidence.is_watched or find_lost_child(evidence) is not None:
+        return None
+    if end.finished is not None and end.finished.how == "finish":
+        return None  # it said itself what its run came to
+    has_chosen = end.raised is None or is_own_raise(end.raised)
+    most_rss_bytes = around.children_rss_bytes if around is not None else None
+    if has_waited(end) or (has_chosen and most_rss_bytes):
+        return Rival(causes=CHILD_CAUSES, most=MOST_AFTER_A_CHILD)
+    return Rival(causes=CHILD_CAUSES, most=MOST_IF_OF_A_CHILD) if has_chosen and most_rss_bytes is None else None
+
+
+def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A command that failed says why on a console that nobody kept."""
+    raised = evidence.subject.raised
+    is_reported = raised is not None and "CalledProcessError" in type_names(raised)
+    if verdict.cause not in VAGUE or not is_reported or evidence.said:
+        return None
+    return Rival(causes=("disk-full", "nonzero-exit"), most=MOST_IF_OF_A_CHILD)
+
+
+def _peer(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """Who loses the other end of a connection did not die first; where nobody else is known to have, it may be so."""
+    is_lost = verdict.cause == "uncaught-exception" and lost_a_peer(evidence.subject)
+    return Rival(causes=("connection-lost", "worker-died"), most=MOST_IF_OF_A_PEER) if is_lost else None
+
+
+def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """What a GPU's library complains of may be the GPU's own failure, which its events and the kernel's log tell."""
+    raised = evidence.subject.raised
+    is_of_gpu = raised is not None and OF_GPU.search(foreign_text(raised)) is not None
+    if verdict.cause not in VAGUE or not is_of_gpu or evidence.gpu or evidence.kernel_log:
+        return None
+    return Rival(causes=("gpu-fault",), most=MOST_IF_OF_HARDWARE)
+
+
+def _daemon(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A daemon for memory ends processes like a person does, unless somebody saw who it was, or that none runs."""
+    ending, daemon = ending_of(evidence), evidence.oom_daemon
+    if verdict.cause not in ("killed", "terminated") or ending is None:
+        return None
+    if daemon is not None and not (daemon.running and is_pressed(evidence) is not False):
+        return None
+    is_of_daemons = ending.signal in (signal.SIGTERM, signal.SIGKILL) and ending.caught is None
+    return Rival(causes=("userspace-oom-killer",), most=MOST_IF_UNSEEN) if is_of_daemons else None
+
+
+_LOOKS = (_sender, _request, _child, _command, _peer, _hardware, _daemon)
