@@ -33,13 +33,22 @@ def needed_packages(root: Path) -> list[str]:
     return [f"{NODE_WHEEL}; {NODE_WHEEL_IS_FOR}"]
 
 
+def missing_node() -> str:
+    """What to install to have Node; empty where it is here. The tests of the page run in it."""
+    try:
+        find_node()
+    except PageFailed:
+        return NODE_WHEEL
+    return ""
+
+
 def build_page(root: Path) -> bool:
     """Bring the page up to date; False where it was not wanted. Raises PageFailed."""
     if os.environ.get(SKIP):
         return False
     if is_current(root):
         return True
-    node, npm = _find_node()
+    node, npm = find_node()
     path = os.pathsep.join([str(Path(node).parent), os.environ.get("PATH", "")])
     environment = {**os.environ, "NO_COLOR": "1", "PATH": path}
     page = page_folder(root)
@@ -97,8 +106,8 @@ def _install(root: Path, npm: list[str], environment: dict[str, str]) -> None:
     note.write_text(wanted)
 
 
-def _find_node() -> tuple[str, list[str]]:
-    """Node, and the words that start npm."""
+def find_node() -> tuple[str, list[str]]:
+    """Node, and the words that start npm: the system's, else that of the wheel. Raises PageFailed."""
     npm = shutil.which("npm")
     if (node := _system_node()) and npm:
         return node, [npm]
@@ -135,7 +144,10 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
 
 
 def main() -> int:
-    """Build, and say what went wrong."""
+    """Build, and say what went wrong; with --missing-node only say what Node is to be had from."""
+    if sys.argv[1:] == ["--missing-node"]:
+        print(missing_node())
+        return 0
     try:
         build_page(Path(__file__).parent)
     except PageFailed as error:

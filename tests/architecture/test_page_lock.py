@@ -26,6 +26,11 @@ def test_the_lock_has_the_binaries_of_every_platform(package: str) -> None:
     assert [name for name in wanted if not locked(name)] == []
 
 
+def test_nothing_that_a_package_of_the_lock_may_want_is_missing() -> None:
+    wanted = {path: each.get("optionalDependencies", {}) for path, each in LOCK.items()}
+    assert {path: name for path, names in wanted.items() for name in names if not locked(name)} == {}
+
+
 def test_everything_in_the_lock_has_a_hash_and_no_address() -> None:
     # Where authors ask for donations is not where packages come from.
     told = {path: {name: value for name, value in each.items() if name != "funding"} for path, each in LOCK.items()}

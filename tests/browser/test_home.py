@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import serious_findings
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
 from tests.e2e.servers import Served, ui
@@ -81,3 +82,26 @@ def test_a_server_that_is_gone_is_said_and_found_again(watched: Watched) -> None
 def test_addresses_that_lead_nowhere_say_so(watched: Watched) -> None:
     page = watched.open("/no/such/page")
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+
+
+def test_a_few_letters_lead_anywhere(watched: Watched, server: Served, take: Callable[[str], None]) -> None:
+    record(server, N="gallant otter", P="vision")
+    found = record(server, N='odd "name', P="speech")
+    page = watched.open("/p/vision")
+    page.get_by_label("Filter runs in words").focus()
+    page.keyboard.press("Control+k")
+    dialog = page.get_by_role("dialog", name="Go to")
+    expect(dialog.get_by_role("combobox")).to_be_focused()
+    expect(dialog.get_by_role("option", name="gallant otter")).to_be_visible()
+    take("search")
+    assert serious_findings(page) == []
+    page.keyboard.type('odd "na')
+    expect(dialog.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{server.address}/p/speech/r/{found}")
+    page.get_by_role("button", name="search").click()
+    page.keyboard.type("crashes")
+    page.keyboard.press("ArrowDown")
+    expect(dialog.get_by_role("option", selected=True)).to_have_text(re.compile("Crashes of"))
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)

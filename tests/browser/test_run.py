@@ -48,6 +48,19 @@ def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(
     expect(page.get_by_role("article", name="train/loss")).to_be_visible()
 
 
+def test_the_trail_and_the_title_have_the_runs_name(watched: Watched, killed: str) -> None:
+    page = watched.open(f"/p/vision/r/{killed}")
+    expect(page).to_have_title("killed · vision · Holter")
+    trail = page.get_by_role("navigation", name="Where you are")
+    expect(trail).to_have_text(re.compile(r"^\s*holter\s*/\s*vision\s*/\s*runs\s*/\s*killed\s*$"))
+    page.get_by_role("button", name="Menu of killed").click()
+    page.get_by_role("menuitem", name="Rename…").click()
+    page.get_by_role("textbox", name="Name").fill("brave new name")
+    page.get_by_role("button", name="Save").click()
+    expect(trail).to_contain_text("brave new name")
+    expect(page).to_have_title("brave new name · vision · Holter")
+
+
 def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched: Watched, killed: str) -> None:
     page = watched.open(f"/p/vision/r/{killed}/diagnosis")
     verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
@@ -150,7 +163,7 @@ def test_names_tags_logs_and_files_stay_inert(watched: Watched, server: Served, 
     (directory / f"{HOSTILE.replace('/', '')}.txt").write_text(HOSTILE)
     for name in TABS:
         page = watched.open(f"/p/talk/r/{found}/{name}")
-        expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+        expect(page.get_by_role("heading", name=HOSTILE, exact=True)).to_be_visible()
         expect(page.locator("main img, main script, main b")).to_have_count(0)
         assert page.title().endswith("Holter")
     take("hostile-diagnosis")

@@ -1,5 +1,6 @@
 """The workspace of a project, while its runs go on, die, and are marked."""
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,48 @@ def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(workspace: Page, take:
     expect(killed).to_contain_text("Failed")
     workspace.get_by_role("button", name="Undo").click()
     expect(killed).to_contain_text("Crashed")
+
+
+def test_a_dialog_stays_with_its_run_while_rows_move(watched: Watched, server: Served) -> None:
+    record(server, N="old", KILL="1")
+    page = watched.open("/p/vision")
+    page.get_by_role("button", name="Menu of old").click()
+    page.get_by_role("menuitem", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("All that is known of old")
+    record(server, N="new", KILL="1")
+    expect(page.locator("[aria-rowindex='2'] a")).to_have_text("new")
+    expect(dialog).to_contain_text("All that is known of old")
+    dialog.get_by_role("button", name="Delete").click()
+    expect(row(page, "old")).to_have_count(0)
+    expect(row(page, "new")).to_be_visible()
+
+
+def test_nothing_of_another_project_is_asked_for(watched: Watched, server: Served) -> None:
+    record(server, N="mine")
+    record(server, N="other", P="speech")
+    asked: list[str] = []
+    watched.page.on("request", lambda request: asked.append(request.url))
+    page = watched.open("/p/vision")
+    expect(row(page, "mine")).to_be_visible()
+    tables = [url for url in asked if "/api/v1/runs?" in url]
+    assert tables
+    assert [url for url in tables if "project=vision" not in url] == []
+
+
+def test_charts_come_while_new_runs_keep_coming(watched: Watched, server: Served) -> None:
+    with contextlib.ExitStack() as stack:
+        page = watched.open("/p/vision")
+        for number in range(6):
+            program, _ = begin(N=f"run {number}")
+            stack.enter_context(program)
+            stack.callback(program.kill)
+        expect(page.get_by_role("article", name="train/loss")).to_contain_text("6 runs")
+        expect(chart(page, "train/loss")).to_be_visible()
+        row(page, "run 0").get_by_role("button", name="Lines of run 0").click()
+        expect(page.get_by_role("article", name="train/loss")).to_contain_text("5 runs")
+        row(page, "run 0").get_by_role("button", name="Lines of run 0").click()
+        expect(page.get_by_role("article", name="train/loss")).to_contain_text("6 runs")
 
 
 def test_a_run_is_marked_by_keys(workspace: Page) -> None:

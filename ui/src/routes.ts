@@ -6,7 +6,7 @@ export type Page = Component<{ params: Params }>;
 
 interface Route {
   path: string;
-  /** The last part of the trail at the top; parameters in braces. */
+  /** What follows the project in the trail at the top. */
   title: string;
   load: () => Promise<{ default: unknown }>;
 }
@@ -18,8 +18,8 @@ const crashes = () => import("./pages/Crashes.svelte");
 export const ROUTES: Route[] = [
   { path: "/", title: "", load: () => import("./pages/Home.svelte") },
   { path: "/p/:project", title: "workspace", load: () => import("./pages/Workspace.svelte") },
-  { path: "/p/:project/r/:run", title: "runs / {run}", load: run },
-  { path: "/p/:project/r/:run/:tab", title: "runs / {run}", load: run },
+  { path: "/p/:project/r/:run", title: "runs", load: run },
+  { path: "/p/:project/r/:run/:tab", title: "runs", load: run },
   { path: "/p/:project/compare", title: "compare", load: () => import("./pages/Compare.svelte") },
   { path: "/p/:project/crashes", title: "crashes", load: crashes },
   { path: "/crashes", title: "crashes", load: crashes },

@@ -16,6 +16,7 @@ export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type FlushesOfRun = Schemas["FlushesOfRun"];
 
 type Values = Record<string, string | number | boolean | null | undefined>;
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -132,6 +133,7 @@ export const api = {
   keysOfRun: async (id: string) => (await getJson<SeriesKeys>(`runs/${part(id)}/keys`)).keys,
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
+  flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
   crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);

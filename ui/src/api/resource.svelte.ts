@@ -20,6 +20,10 @@ export class Resource<T> {
     this.#load = load;
   }
 
+  get isAsking(): boolean {
+    return this.#asked !== null;
+  }
+
   /** Ask again. Several wishes while one is under way are one more question. */
   refresh(): Promise<void> {
     if (this.#asked) {
@@ -63,7 +67,7 @@ export function resource<T>(key: string, load: () => Promise<T>, freshMs = 2000)
   const known = found;
   // Not now: a derived value may not change others while it is computed.
   queueMicrotask(() => {
-    if (Date.now() - known.at > freshMs) void known.refresh();
+    if (!known.isAsking && Date.now() - known.at > freshMs) void known.refresh();
   });
   return known;
 }

@@ -113,6 +113,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/flushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * When `flush()` was called: at most 1,000 moments of each run, evenly chosen, the last one always there
+         * @description Of some runs, separated by commas.
+         */
+        get: operations["flushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/info": {
         parameters: {
             query?: never;
@@ -163,10 +183,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget the cookie
+         * End the session: its cookie is worthless from now on, here and wherever a copy of it is
          * @description A question without parameters, an answer without content.
          */
         post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ingest/{run}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a run again that was deleted; idempotent
+         * @description One run.
+         */
+        post: operations["restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -368,7 +408,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a run for good; not one that is alive
+         * Remove a run for good; not one that is alive. What is still sent of it is refused
          * @description One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more.
          */
         delete: operations["delete_run"];
@@ -598,6 +638,13 @@ export interface components {
             path: string;
             /** @default false */
             download: boolean;
+        };
+        /**
+         * AskedFlushes
+         * @description Of some runs, separated by commas.
+         */
+        AskedFlushes: {
+            runs: string;
         };
         /**
          * Nothing
@@ -869,6 +916,23 @@ export interface components {
             kind: string;
             /** @default false */
             is_upload: boolean;
+        };
+        /**
+         * Flushes
+         * @description Runs that never flushed are left out.
+         */
+        Flushes: {
+            runs: components["schemas"]["FlushesOfRun"][];
+        };
+        /**
+         * FlushesOfRun
+         * @description One run's flushes in order, by time and by the last step before each; where there are many, some of them.
+         */
+        FlushesOfRun: {
+            run: string;
+            total: number;
+            times: number[];
+            steps: (number | null)[];
         };
         /**
          * Info
@@ -1785,7 +1849,90 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": string;
+                    "*/*": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    flushes: {
+        parameters: {
+            query: {
+                runs: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flushes"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -1981,6 +2128,93 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
             cookie?: never;
         };
         requestBody: {

@@ -12,6 +12,8 @@ export interface Line {
   /** Bits of what cannot be drawn: 1 NaN, 2 +Inf, 4 -Inf. */
   marks?: Uint8Array;
   hasDied?: boolean;
+  /** Another line has its colour; drawn so where lines are few enough to be told apart. */
+  isDashed?: boolean;
   isBanded?: boolean;
   /** The ground below it is filled, as for the one line that matters. */
   isFilled?: boolean;
@@ -29,6 +31,12 @@ export interface Moment {
   x: number;
   label: string;
   isDeadly?: boolean;
+}
+
+/** Places of a line that are worth a small tick on the axis, such as where its run made sure of its rows. */
+export interface Ticks {
+  colour: string;
+  x: number[];
 }
 
 export type XKind = "step" | "time" | "relative" | "metric";

@@ -2,7 +2,7 @@
  * Draws lines on a canvas. One device pixel wide: software rendering is ten times slower above that, and machines
  * without a graphics card are common where models are trained.
  */
-import { lowerBound, smooth, type Limit, type Line, type Moment, type XKind, type YKind } from "./line";
+import { lowerBound, smooth, type Limit, type Line, type Moment, type Ticks, type XKind, type YKind } from "./line";
 import { makeScale, padded, placeOf, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
 
 export interface Drawing {
@@ -15,6 +15,7 @@ export interface Drawing {
   zoom: Span | null;
   limits: Limit[];
   moments: Moment[];
+  ticks: Ticks[];
 }
 
 export interface Ink {
@@ -22,6 +23,7 @@ export interface Ink {
   grid: string;
   death: string;
   warn: string;
+  ground: string;
   font: string;
 }
 
@@ -38,6 +40,11 @@ export interface Frame {
 }
 
 const MOST_BANDS = 3;
+/** Dashes tell two lines apart; twenty dashed ones nobody can tell apart, and they are slow to draw. */
+const MOST_DASHED = 20;
+const DASHES = [5, 3];
+const TICK_PX = 7;
+const LEAST_BYTES_SHARE = 0.1;
 const BOTTOM = 20;
 const RIGHT = 12;
 const TOP = 8;
@@ -50,6 +57,7 @@ export function readInk(): Ink {
     grid: token("--line"),
     death: token("--death"),
     warn: token("--warn"),
+    ground: token("--surface"),
     font: `11px ${token("--sans")}`,
   };
 }
@@ -70,6 +78,9 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span } {
     // A limit far above the values would flatten them.
     if (limit.y <= y.high * 1.6 && limit.y >= y.low) y.high = Math.max(y.high, limit.y);
   }
+  if (drawing.yKind === "percent" && !drawing.isLog && y.low > 0) y.low = 0;
+  // Memory that moves by a page or two is memory that does not move.
+  if (drawing.yKind === "bytes" && !drawing.isLog && y.high > 0) y.low = Math.max(0, Math.min(y.low, y.high * (1 - LEAST_BYTES_SHARE)));
   return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog) };
 }
 
@@ -123,6 +134,7 @@ export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, siz
   paintLines(context, frame, drawing, ratio);
   paintMarks(context, frame, drawing, ink);
   paintLimits(context, frame, drawing, ink);
+  paintTicks(context, frame, drawing.ticks);
   context.restore();
   return frame;
 }
@@ -168,7 +180,8 @@ function paintAxes(context: CanvasRenderingContext2D, frame: Frame, ys: Tick[], 
 
 function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ratio: number): void {
   context.lineJoin = "bevel";
-  context.lineWidth = Math.max(1, Math.round(ratio)) / ratio;
+  const thin = Math.max(1, Math.round(ratio)) / ratio;
+  context.lineWidth = thin;
   const hasGhost = drawing.smoothing > 0;
   for (const line of drawing.lines) {
     if (isBanded(line, drawing)) paintBand(context, frame, line);
@@ -179,8 +192,29 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
     for (const line of drawing.lines) strokeLine(context, frame, line, line.y);
     context.globalAlpha = 1;
   }
+  const canDash = drawing.lines.length <= MOST_DASHED;
   for (const line of drawing.lines) {
+    // A mean stands out of its band.
+    context.lineWidth = line.isBanded ? 2 : thin;
+    if (canDash && line.isDashed) context.setLineDash(DASHES);
     strokeLine(context, frame, line, hasGhost ? smooth(line.y, drawing.smoothing) : line.y);
+    if (canDash && line.isDashed) context.setLineDash([]);
+  }
+}
+
+/** Small marks that stand on the axis. */
+function paintTicks(context: CanvasRenderingContext2D, frame: Frame, ticks: Ticks[]): void {
+  context.lineWidth = 1;
+  for (const { colour, x } of ticks) {
+    context.strokeStyle = colour;
+    context.beginPath();
+    for (const value of x) {
+      const place = Math.round(placeOf(frame.x, value)) + 0.5;
+      if (place < frame.left || place > frame.right + 1) continue;
+      context.moveTo(place, frame.bottom);
+      context.lineTo(place, frame.bottom - TICK_PX);
+    }
+    context.stroke();
   }
 }
 
@@ -204,7 +238,7 @@ function paintBand(context: CanvasRenderingContext2D, frame: Frame, line: Line):
   const { x, low, high } = line as Required<Line>;
   const floor = frame.y.isLog ? frame.y.low : -Infinity;
   context.fillStyle = line.colour;
-  context.globalAlpha = line.isBanded ? 0.18 : 0.13;
+  context.globalAlpha = 0.13;
   context.beginPath();
   const count = x.length;
   for (let at = 0; at < count; at++) {
@@ -281,6 +315,18 @@ function crossAt(context: CanvasRenderingContext2D, frame: Frame, line: Line, sm
   context.lineTo(px + 3.5, py - 3.5);
 }
 
+/** Words that stay legible on whatever line runs through them. */
+function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, ground: string): void {
+  const ink = context.fillStyle;
+  const width = context.measureText(text).width + 6;
+  context.fillStyle = ground;
+  context.globalAlpha = 0.8;
+  context.fillRect(context.textAlign === "right" ? x - width + 3 : x - 3, y - 11, width, 15);
+  context.globalAlpha = 1;
+  context.fillStyle = ink;
+  context.fillText(text, x, y);
+}
+
 function paintLimits(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink): void {
   context.lineWidth = 1.4;
   context.font = ink.font;
@@ -294,7 +340,7 @@ function paintLimits(context: CanvasRenderingContext2D, frame: Frame, drawing: D
     context.lineTo(frame.right, place);
     context.stroke();
     context.textAlign = "left";
-    context.fillText(limit.label, frame.left + 6, place < frame.top + 14 ? place + 13 : place - 5);
+    write(context, limit.label, frame.left + 6, place < frame.top + 14 ? place + 13 : place - 5, ink.ground);
   }
   context.setLineDash([]);
   for (const moment of drawing.moments) {
@@ -313,7 +359,7 @@ function paintLimits(context: CanvasRenderingContext2D, frame: Frame, drawing: D
     const top = crossed === undefined ? frame.top + 10 : crossed + 15;
     for (const [at, text] of texts.entries()) {
       if (at) context.fillStyle = ink.text;
-      context.fillText(text, place + (isRight ? -6 : 6), top + at * 15);
+      write(context, text, place + (isRight ? -6 : 6), top + at * 15, ink.ground);
     }
   }
 }

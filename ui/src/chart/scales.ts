@@ -42,9 +42,10 @@ export function padded(span: Span, isLog: boolean): Span {
     const ratio = Math.max((span.high / span.low) ** 0.05, 1.05);
     return { low: span.low / ratio, high: span.high * ratio };
   }
-  const size = span.high - span.low || Math.abs(span.high) * 0.2 || 1;
-  const low = span.low - size * 0.06;
-  return { low: span.low >= 0 && low < 0 ? 0 : low, high: span.high + size * 0.06 };
+  // A line that does not move lies in the middle, away from the values beside it.
+  const room = (span.high - span.low) * 0.06 || Math.abs(span.high) * 0.25 || 1;
+  const low = span.low - room;
+  return { low: span.low >= 0 && low < 0 ? 0 : low, high: span.high + room };
 }
 
 function roundStep(rough: number, steps = [1, 2, 2.5, 5, 10]): number {

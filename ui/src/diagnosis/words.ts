@@ -31,11 +31,15 @@ export function withoutReader(text: string): string {
   return text.replace(READER, "");
 }
 
-export function sentence(text: string): string {
+/** With a capital; the name of a metric or a counter stays as it is. */
+export function begun(text: string): string {
   const words = withoutReader(text);
-  // The name of a metric or a counter stays as it is.
-  const begun = /^[a-z]+[\s,;:]/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+  return /^[a-z]+[\s,;:]/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
+}
+
+export function sentence(text: string): string {
+  const words = begun(text);
+  return /[.!?…]$/.test(words) ? words : `${words}.`;
 }
 
 /** The moment a program's last words are said in: how it went. */

@@ -128,6 +128,6 @@ export function withHits(pieces: Piece[], search: string): Piece[] {
 
 /** What a line without colours of its own says by its words. */
 export function toneOf(text: string): "" | "warn" | "death" {
-  if (/\b(error|exception|traceback|fatal|critical)\b|^\w*(Error|Exception)\b/i.test(text)) return "death";
-  return /\bwarn(ing)?\b/i.test(text) ? "warn" : "";
+  if (/\b(error|exception|traceback|fatal|critical)\b/i.test(text) || /^[\w.]*(Error|Exception)\b/.test(text)) return "death";
+  return /\bwarn(ing)?\b/i.test(text) || /\b\w+Warning:/.test(text) ? "warn" : "";
 }

@@ -2,7 +2,7 @@
 import type { ColumnTable } from "../api/columns";
 import type { Limit, Line, YKind } from "../chart/line";
 import { bytes, grouped } from "../format";
-import { colourAt } from "./colours";
+import { slotColour, slotIsDashed } from "../chart/palette";
 import { processLimit } from "./facts";
 
 export interface PanelLine {
@@ -155,7 +155,7 @@ export function tablesByKey(tables: ColumnTable[]): Tables {
 
 /** The lines of a panel from its series, and its limits where they are known. */
 export function drawPanel(panel: Panel, tables: Tables, isDark: boolean): Drawn {
-  const lines = panel.lines.map((line, at) => drawLine(line, tables, colourAt(at, isDark))).filter((line) => line !== null);
+  const lines = panel.lines.map((line, at) => drawLine(line, tables, at, isDark)).filter((line) => line !== null);
   const limits = panel.limits.flatMap((limit): Limit[] => {
     const y = limit.key ? lastValue(tables.get(limit.key)) : (limit.value ?? null);
     return y === null || !(y > 0) || y > 1e17 ? [] : [{ y, label: `${limit.label} ${panel.yKind === "bytes" ? bytes(y) : grouped(y)}` }];
@@ -171,7 +171,7 @@ function lastValue(table: ColumnTable | undefined): number | null {
   return null;
 }
 
-function drawLine(line: PanelLine, tables: Tables, colour: string): Line | null {
+function drawLine(line: PanelLine, tables: Tables, slot: number, isDark: boolean): Line | null {
   const table = tables.get(line.key);
   if (!table) return null;
   const x = table.columns.last as Float64Array;
@@ -183,7 +183,9 @@ function drawLine(line: PanelLine, tables: Tables, colour: string): Line | null 
     if (!whole || whole.length !== y.length) return null;
     y = y.map((value, at) => whole[at]! - value);
   } else if (line.isRate) y = rates(x, y);
-  return y.some(Number.isFinite) ? { id: line.key, name: line.name, colour, x, y, ...(isOwn && { marks: table.columns.marks as Uint8Array }) } : null;
+  if (!y.some(Number.isFinite)) return null;
+  const look = { colour: slotColour(slot, isDark), isDashed: slotIsDashed(slot) };
+  return { id: line.key, name: line.name, ...look, x, y, ...(isOwn && { marks: table.columns.marks as Uint8Array }) };
 }
 
 function rates(x: Float64Array, y: Float64Array): Float64Array {

@@ -12,6 +12,7 @@ interface Layer {
 const layers: Layer[] = [];
 
 export const HELP: KeyHelp[] = [
+  { keys: "Ctrl K", does: "go to a run, a project or a page" },
   { keys: "/", does: "search metrics, or filter runs" },
   { keys: "f", does: "filter runs" },
   { keys: "j  k", does: "next and previous run" },

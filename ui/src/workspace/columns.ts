@@ -1,6 +1,6 @@
 /** The columns that the table of runs can have: fields of every run, its configuration and its summary. */
 export const FIELDS: Record<string, { title: string; width: number }> = {
-  state: { title: "State", width: 108 },
+  state: { title: "State", width: 102 },
   cause: { title: "Cause", width: 150 },
   duration_s: { title: "Duration", width: 96 },
   started_at: { title: "Started", width: 88 },
@@ -21,7 +21,7 @@ export function columnTitle(column: string): string {
 }
 
 export function columnWidth(column: string): number {
-  return FIELDS[column]?.width ?? Math.min(140, Math.max(76, columnTitle(column).length * 7 + 26));
+  return FIELDS[column]?.width ?? Math.min(140, Math.max(64, columnTitle(column).length * 7 + 26));
 }
 
 /** What the server must be asked for beside the usual fields. */

@@ -30,7 +30,7 @@ export class RunTableModel {
     for (const controller of this.#pending.values()) controller.abort();
     this.#pending.clear();
     this.#seen = [0, 0];
-    void this.#load(0, true);
+    void this.#load(0, 0, true);
   }
 
   row(index: number): RunBrief | undefined {
@@ -60,12 +60,17 @@ export class RunTableModel {
     return undefined;
   }
 
-  /** Make sure that rows are here, from the first to before the last. */
+  /** Make sure that rows are here, from the first to before the last. Nothing is asked before there is a question. */
   look(first: number, last: number): void {
+    if (!this.#question) return;
     this.#seen = [Math.floor(first / PART), Math.floor(Math.max(first, last - 1) / PART)];
-    for (let part = this.#seen[0]; part <= this.#seen[1]; part++) {
-      if (!this.#parts.has(part)) void this.#load(part);
+    const missing = range(...this.#seen).filter((part) => !this.#parts.has(part) && !this.#pending.has(part));
+    if (!missing.length) return;
+    // What people have scrolled past is of no interest any more, and the server shall not answer it first.
+    for (const [part, controller] of this.#pending) {
+      if (part !== 0 && (part < this.#seen[0] || part > this.#seen[1])) controller.abort();
     }
+    void this.#load(missing[0]!, missing.at(-1)!);
   }
 
   /** Follow the live changes until the returned function is called. */
@@ -85,7 +90,7 @@ export class RunTableModel {
 
   refreshSoon(): void {
     // A filter that is wrong stays wrong until it is changed.
-    if (this.#timer || this.error?.status === 400) return;
+    if (!this.#question || this.#timer || this.error?.status === 400) return;
     const pause = Math.max(150, this.#refreshedAt + REFRESH_MS - Date.now());
     this.#timer = window.setTimeout(() => {
       this.#timer = 0;
@@ -95,32 +100,36 @@ export class RunTableModel {
 
   async refresh(): Promise<void> {
     this.#refreshedAt = Date.now();
-    const wanted = new Set([0]);
-    for (let part = this.#seen[0]; part <= this.#seen[1]; part++) wanted.add(part);
-    for (const part of this.#parts.keys()) if (!wanted.has(part)) this.#parts.delete(part);
-    await Promise.all([...wanted].map((part) => this.#load(part)));
+    const [first, last] = this.#seen;
+    for (const part of this.#parts.keys()) if (part !== 0 && (part < first || part > last)) this.#parts.delete(part);
+    if (first <= 1) await this.#load(0, last);
+    else await Promise.all([this.#load(0), this.#load(first, last)]);
   }
 
-  async #load(part: number, isFirst = false): Promise<void> {
-    if (this.#pending.has(part)) return;
+  /** Ask for some parts that follow each other, in one question. */
+  async #load(part: number, last = part, isFirst = false): Promise<void> {
+    const parts = range(part, last);
+    if (parts.some((each) => this.#pending.has(each))) return;
     const controller = new AbortController();
-    this.#pending.set(part, controller);
+    for (const each of parts) this.#pending.set(each, controller);
     this.isLoading = true;
     const question = this.#question;
     try {
-      const found = await api.runs({ ...this.#asked, offset: part * PART, limit: PART }, controller.signal);
+      const found = await api.runs({ ...this.#asked, offset: part * PART, limit: PART * parts.length }, controller.signal);
       if (question !== this.#question) return;
       if (isFirst) this.#parts.clear();
-      this.#parts.delete(part);
-      this.#parts.set(part, found.runs);
-      if (this.#parts.size > MOST_PARTS) this.#parts.delete([...this.#parts.keys()].find((each) => each !== 0)!);
+      for (const [at, each] of parts.entries()) {
+        this.#parts.delete(each);
+        this.#parts.set(each, found.runs.slice(at * PART, (at + 1) * PART));
+      }
+      while (this.#parts.size > MOST_PARTS) this.#parts.delete([...this.#parts.keys()].find((each) => each !== 0)!);
       this.total = found.total;
       this.error = null;
       this.version++;
     } catch (error) {
       if (!controller.signal.aborted && error instanceof Problem) this.error = error;
     } finally {
-      if (this.#pending.get(part) === controller) this.#pending.delete(part);
+      for (const each of parts) if (this.#pending.get(each) === controller) this.#pending.delete(each);
       this.isLoading = this.#pending.size > 0;
     }
   }
@@ -136,4 +145,8 @@ export class RunTableModel {
     }
     this.refreshSoon();
   }
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }

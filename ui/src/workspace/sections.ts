@@ -1,23 +1,54 @@
 /** Metrics in sections by what stands before the first slash, those of the machine last. */
+import { ordered } from "./order";
+
 export interface Section {
   name: string;
+  /** In the order that people gave them, as far as the search finds them. */
   metrics: string[];
+  /** All of them, as they are by themselves. */
+  all: string[];
+}
+
+/** What people chose of charts: which come first of all, which first in their section, which are looked for. */
+export interface Choice {
+  pinned: string[];
+  order: string[];
+  matches: (key: string) => boolean;
 }
 
 export const SYSTEM = "system/";
+export const PINNED = "Pinned";
 
-export function findSections(keys: string[], pinned: string[], matches: (key: string) => boolean): Section[] {
+export function findSections(keys: string[], { pinned, order, matches }: Choice): Section[] {
   const byName = new Map<string, string[]>();
   const isPinned = new Set(pinned);
   for (const key of keys) {
-    if (isPinned.has(key) || !matches(key)) continue;
+    if (isPinned.has(key)) continue;
     const name = sectionOf(key);
-    byName.set(name, [...(byName.get(name) ?? []), key]);
+    const found = byName.get(name);
+    if (found) found.push(key);
+    else byName.set(name, [key]);
   }
-  const sections = [...byName].map(([name, metrics]) => ({ name, metrics }));
+  const sections = [...byName]
+    .map(([name, all]) => ({ name, all, metrics: ordered(all, order).filter(matches) }))
+    .filter((section) => section.metrics.length);
   sections.sort((one, other) => rank(one.name) - rank(other.name) || one.name.localeCompare(other.name));
   const top = pinned.filter(matches);
-  return top.length ? [{ name: "Pinned", metrics: top }, ...sections] : sections;
+  return top.length ? [{ name: PINNED, metrics: top, all: pinned }, ...sections] : sections;
+}
+
+/** So many charts are open before people ask for more; a section shows as many at once. */
+export const MOST_OPEN = 200;
+
+/** The sections that are closed until people open them: what is measured of the machine, and all beyond the first charts. */
+export function closedAtFirst(sections: Section[]): Set<string> {
+  const closed = new Set<string>();
+  let open = 0;
+  for (const { name, metrics } of sections) {
+    if (open >= MOST_OPEN || (name === "system" && sections.length > 1)) closed.add(name);
+    else open += metrics.length;
+  }
+  return closed;
 }
 
 function sectionOf(key: string): string {

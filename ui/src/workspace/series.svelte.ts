@@ -5,6 +5,7 @@
 import { api, Problem, type AskedSeries } from "../api/client";
 import type { ColumnTable } from "../api/columns";
 import { live } from "../api/live.svelte";
+import { MOST_LINES } from "./crowd";
 
 export interface Wish {
   runs: string[];
@@ -32,25 +33,42 @@ interface Entry {
   key: string;
   x: string;
   lines: Map<string, Buckets>;
-  wish: string;
+  /** The wish but for its runs that the lines were asked for with. */
+  frame: string;
+  /** The runs that were asked for; of some there is no line. */
+  runs: Set<string>;
   users: Set<() => void>;
 }
 
 /** The smallest way from one place on an axis to the next; along a metric there is none. */
 const NEXT: Record<string, number> = { step: 1, time: 1e-6, relative: 1e-6 };
 const TICK_MS = 1000;
+/** A mean over many runs is made anew from all of them. */
+const CROWD_TICK_MS = 10_000;
 const LINES_AT_ONCE = 400;
 const AT_ONCE = 3;
 const MOST_KEPT = 80;
 
+/** A line that is a mean: the value that its runs share. */
+export interface Group {
+  id: string;
+  value: unknown;
+  runs: number;
+}
+
 export class SeriesFeed {
   error = $state.raw<Problem | null>(null);
+  /** Those of all charts, the largest first; empty where lines are runs. */
+  groups = $state.raw<Group[]>([]);
   #wish: Wish = { runs: [], group: "", buckets: 300 };
+  /** Another frame makes all lines void; other runs only add lines. */
+  #frame = "";
   #wishText = "";
   #entries = new Map<string, Entry>();
   #dirty = new Set<string>();
   #asked = 0;
   #timer = 0;
+  #tickedAt = 0;
   #isBusy = false;
 
   configure(wish: Wish): void {
@@ -58,7 +76,22 @@ export class SeriesFeed {
     if (text === this.#wishText) return;
     this.#wish = wish;
     this.#wishText = text;
+    // A mean is of all of its runs, so that other runs are another frame.
+    this.#frame = wish.group ? text : JSON.stringify({ ...wish, runs: [] });
+    for (const entry of this.#entries.values()) this.#leaveOut(entry, new Set(wish.runs));
+    this.groups = [];
     this.#askSoon();
+  }
+
+  /** What is not wished for any more is not kept up to date, so it is not kept. */
+  #leaveOut(entry: Entry, runs: Set<string>): void {
+    if (entry.frame !== this.#frame || this.#wish.group) return;
+    const gone = [...entry.runs].filter((run) => !runs.has(run));
+    for (const run of gone) {
+      entry.runs.delete(run);
+      entry.lines.delete(run);
+    }
+    if (gone.length) for (const tell of entry.users) tell();
   }
 
   /** Want a metric over an axis until the returned function is called; `tell` is called when its lines changed. */
@@ -66,7 +99,7 @@ export class SeriesFeed {
     const name = `${x}\n${key}`;
     let entry = this.#entries.get(name);
     if (!entry) {
-      entry = { key, x, lines: new Map(), wish: "", users: new Set() };
+      entry = { key, x, lines: new Map(), frame: "", runs: new Set(), users: new Set() };
       this.#entries.set(name, entry);
       this.#forgetSome();
     }
@@ -98,11 +131,13 @@ export class SeriesFeed {
   #note(run: string): void {
     if (!this.#wish.runs.includes(run)) return;
     this.#dirty.add(run);
-    this.#timer ||= window.setTimeout(() => void this.#tick(), TICK_MS);
+    // The first change is fetched at once, those that follow it together.
+    const every = this.#wish.runs.length > MOST_LINES ? CROWD_TICK_MS : TICK_MS;
+    this.#timer ||= window.setTimeout(() => void this.#tick(), Math.max(0, this.#tickedAt + every - Date.now()));
   }
 
   #startOver(): void {
-    for (const entry of this.#entries.values()) entry.wish = "";
+    for (const entry of this.#entries.values()) entry.frame = "";
     this.#askSoon();
   }
 
@@ -125,12 +160,12 @@ export class SeriesFeed {
     this.#isBusy = true;
     try {
       for (;;) {
-        const stale = [...this.#entries.values()].filter((each) => each.users.size && each.wish !== this.#wishText);
+        const stale = [...this.#entries.values()].filter((each) => each.users.size && this.#missing(each).length);
         if (!stale.length) return;
         // The first answer shall be small: it is the first chart that people see.
-        const batches = split(stale, Math.max(1, this.#wish.runs.length), LINES_AT_ONCE).slice(0, AT_ONCE);
-        const text = this.#wishText;
-        await Promise.all(batches.map((batch) => this.#askFor(batch, text)));
+        const runs = [...new Set(stale.flatMap((each) => this.#missing(each)))];
+        const batches = split(stale, runs.length, LINES_AT_ONCE).slice(0, AT_ONCE);
+        await Promise.all(batches.map((batch) => this.#askFor(batch, runs)));
       }
     } catch (error) {
       if (error instanceof Problem) this.error = error;
@@ -140,14 +175,23 @@ export class SeriesFeed {
     }
   }
 
-  async #askFor(batch: Entry[], text: string): Promise<void> {
-    const wish = this.#wish;
-    const tables = wish.runs.length ? await api.series(this.#question(batch, wish.runs)) : [];
-    if (text !== this.#wishText) return;
+  /** Runs that are wished for and were not asked for yet. */
+  #missing(entry: Entry): string[] {
+    return entry.frame === this.#frame ? this.#wish.runs.filter((run) => !entry.runs.has(run)) : this.#wish.runs;
+  }
+
+  async #askFor(batch: Entry[], runs: string[]): Promise<void> {
+    const frame = this.#frame;
+    const tables = await api.series(this.#question(batch, runs));
+    if (frame !== this.#frame) return;
     this.error = null;
     for (const entry of batch) {
-      entry.lines = new Map();
-      entry.wish = text;
+      if (entry.frame !== frame) {
+        entry.lines = new Map();
+        entry.runs = new Set();
+        entry.frame = frame;
+      }
+      for (const run of runs) entry.runs.add(run);
     }
     this.#put(batch, tables, null);
     for (const entry of batch) for (const tell of entry.users) tell();
@@ -170,26 +214,27 @@ export class SeriesFeed {
       this.#timer = window.setTimeout(() => void this.#tick(), 200);
       return;
     }
+    this.#tickedAt = Date.now();
     const runs = [...this.#dirty];
     this.#dirty.clear();
-    const text = this.#wishText;
-    const entries = [...this.#entries.values()].filter((each) => each.users.size && each.wish === text);
-    for (const entry of this.#entries.values()) if (!entry.users.size) entry.wish = "";
+    const entries = [...this.#entries.values()].filter((each) => each.users.size && each.frame === this.#frame);
+    for (const entry of this.#entries.values()) if (!entry.users.size) entry.frame = "";
     const asked = this.#wish.group ? this.#wish.runs : runs;
     try {
       const batches = split(entries, Math.max(1, asked.length), 4 * LINES_AT_ONCE);
-      await Promise.all(batches.map((batch) => this.#tickFor(batch, asked, text)));
+      await Promise.all(batches.map((batch) => this.#tickFor(batch, asked)));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       for (const run of runs) this.#dirty.add(run);
     }
   }
 
-  async #tickFor(batch: Entry[], runs: string[], text: string): Promise<void> {
+  async #tickFor(batch: Entry[], runs: string[]): Promise<void> {
+    const frame = this.#frame;
     const isWhole = this.#wish.group !== "" || this.#wish.from !== undefined || !(batch[0]!.x in NEXT);
     const from = isWhole ? null : lastPlace(batch, runs, this.#wish.buckets);
     const tables = await api.series(this.#question(batch, runs, from ?? undefined));
-    if (text !== this.#wishText) return;
+    if (frame !== this.#frame) return;
     this.#put(batch, tables, from);
     for (const entry of batch) for (const tell of entry.users) tell();
   }
@@ -204,7 +249,17 @@ export class SeriesFeed {
       const joined = from !== null && before ? join(before, found, from) : found;
       if (joined.x.length) entry.lines.set(found.id, joined);
     }
+    if (this.#wish.group) this.groups = gathered(this.groups, tables);
   }
+}
+
+/** Not every run has every metric: a group is as large as where most of it is. */
+function gathered(before: Group[], tables: ColumnTable[]): Group[] {
+  const found = new Map(before.map((each) => [each.id, each]));
+  for (const { id, group, runs } of tables.map(bucketsOf)) {
+    if (runs.length > (found.get(id)?.runs ?? 0)) found.set(id, { id, value: group, runs: runs.length });
+  }
+  return [...found.values()].sort((one, other) => other.runs - one.runs || one.id.localeCompare(other.id));
 }
 
 function split(entries: Entry[], runs: number, most: number): Entry[][] {

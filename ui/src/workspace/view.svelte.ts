@@ -1,19 +1,15 @@
 /** How a workspace is set up. All of it is in the address, so a link shows what its sender saw. */
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
+import { MOST_GATHERED, MOST_LINES } from "./crowd";
+import { joinNames, splitNames } from "./names";
+import { moved } from "./order";
 
 export const SIZES = { s: { width: 240, height: 130 }, m: { width: 310, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
-export const MOST_LINES = 100;
-
-/** Names in one parameter: commas separate them, those inside a name are escaped. */
-export function joinNames(names: string[]): string {
-  return names.map((name) => name.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
-}
-
-export function splitNames(text: string): string[] {
-  return text.split(",").filter(Boolean).map((name) => name.replaceAll("%2C", ",").replaceAll("%25", "%"));
-}
+export const USUAL_LINES = 20;
+/** A chart that was made taller is so by this share. */
+export const TALLER = 0.8;
 
 class View {
   filter = $derived(place.get("q"));
@@ -28,8 +24,12 @@ class View {
   hidden = $derived(new Set(place.list("hide")));
   shown = $derived(new Set(place.list("show")));
   pinned = $derived(splitNames(place.get("pin")));
+  order = $derived(splitNames(place.get("order")));
+  tall = $derived(new Set(splitNames(place.get("tall"))));
+  hasFlushes = $derived(place.get("flushes") === "1");
   closed = $derived(place.query.has("closed") ? new Set(splitNames(place.get("closed"))) : null);
-  lines = $derived(Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? 20)));
+  /** How many runs of the table are drawn; above `MOST_LINES` they are drawn in groups. */
+  lines = $derived(place.get("lines") === "all" ? MOST_GATHERED : Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? USUAL_LINES)));
   size = $derived<Size>(place.get("size") in SIZES ? (place.get("size") as Size) : "m");
   zoom = $derived.by<Span | null>(() => {
     const [low, high] = [place.number("from"), place.number("to")];
@@ -74,10 +74,26 @@ class View {
     place.set({ pin: joinNames(pinned) }, true);
   }
 
-  movePin(key: string, before: string): void {
-    const rest = this.pinned.filter((each) => each !== key);
-    rest.splice(rest.indexOf(before), 0, key);
-    place.set({ pin: joinNames(rest) }, true);
+  /** A pinned chart takes the place of another; one that was not pinned becomes so. */
+  movePin(key: string, target: string): void {
+    const pinned = this.pinned.includes(key) ? this.pinned : [...this.pinned, key];
+    const to = pinned.indexOf(target);
+    place.set({ pin: joinNames(pinned.toSpliced(pinned.indexOf(key), 1).toSpliced(to, 0, key)) }, true);
+  }
+
+  /** A chart takes the place of another one of its section. */
+  moveChart(section: string[], key: string, target: string): void {
+    place.set({ order: joinNames(moved(section, this.order, key, target)) }, true);
+  }
+
+  toggleTall(key: string): void {
+    const tall = new Set(this.tall);
+    if (!tall.delete(key)) tall.add(key);
+    place.set({ tall: joinNames([...tall]) }, true);
+  }
+
+  toggleFlushes(): void {
+    place.set({ flushes: this.hasFlushes ? null : 1 }, true);
   }
 }
 

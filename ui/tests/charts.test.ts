@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { Line } from "../src/chart/line";
+import { tableOf, toCsv } from "../src/chart/table";
+import { usefulSetting } from "../src/workspace/crowd";
+import { joinNames, splitNames } from "../src/workspace/names";
+import { moved, ordered } from "../src/workspace/order";
+import { closedAtFirst, findSections, matcher } from "../src/workspace/sections";
+
+const line = (name: string, x: number[], y: number[]): Line => ({ id: name, name, colour: "#000000", x: Float64Array.from(x), y: Float64Array.from(y) });
+
+describe("the order of charts", () => {
+  const natural = ["a", "b", "c", "d", "e"];
+
+  test("a chart takes the place of another, forwards and backwards", () => {
+    expect(ordered(natural, moved(natural, [], "d", "b"))).toEqual(["a", "d", "b", "c", "e"]);
+    expect(ordered(natural, moved(natural, [], "a", "c"))).toEqual(["b", "c", "a", "d", "e"]);
+  });
+
+  test("only what was moved, and what it was moved past, is remembered", () => {
+    expect(moved(natural, [], "b", "a")).toEqual(["b"]);
+    expect(moved(natural, ["b"], "b", "c")).toEqual(["a", "c"]);
+    expect(moved(natural, ["b"], "b", "a")).toEqual([]);
+    expect(moved(natural, ["b"], "a", "b")).toEqual([]);
+  });
+
+  test("other sections keep theirs, and metrics that are gone do no harm", () => {
+    expect(moved(natural, ["z/2", "z/1"], "b", "a")).toEqual(["z/2", "z/1", "b"]);
+    expect(ordered(natural, ["gone", "e"])).toEqual(["e", "a", "b", "c", "d"]);
+    expect(moved(natural, ["e"], "gone", "a")).toEqual(["e"]);
+  });
+
+  test("any row of moves ends where the hand put them", () => {
+    let order: string[] = [];
+    let expected = [...natural];
+    for (const [metric, target] of [["e", "a"], ["a", "d"], ["c", "e"], ["b", "c"], ["d", "a"]] as const) {
+      order = moved(natural, order, metric, target);
+      const to = expected.indexOf(target);
+      expected = expected.filter((each) => each !== metric).toSpliced(to, 0, metric);
+      expect(ordered(natural, order)).toEqual(expected);
+    }
+  });
+});
+
+describe("sections", () => {
+  test("go by what stands before the slash: training first, the machine last, pins before all", () => {
+    const keys = ["loss", "system/h/cpu", "val/loss", "train/loss", "zeta/x", "train/acc"];
+    const found = findSections(keys, { pinned: ["val/loss"], order: ["train/acc"], matches: () => true });
+    expect(found.map((section) => [section.name, section.metrics])).toEqual([
+      ["Pinned", ["val/loss"]],
+      ["charts", ["loss"]],
+      ["train", ["train/acc", "train/loss"]],
+      ["zeta", ["zeta/x"]],
+      ["system", ["system/h/cpu"]],
+    ]);
+  });
+
+  test("beyond the first two hundred charts they are closed at first, as is the machine's", () => {
+    const section = (name: string, many: number) => ({ name, metrics: new Array<string>(many).fill("x"), all: [] });
+    const found = closedAtFirst([section("train", 150), section("val", 60), section("layers", 40), section("system", 5)]);
+    expect([...found]).toEqual(["layers", "system"]);
+    expect(closedAtFirst([section("system", 5)]).size).toBe(0);
+  });
+
+  test("a search is a regular expression, or plain text where it is none", () => {
+    expect(matcher("^train/(loss|acc)$").matches("train/loss")).toBe(true);
+    const wrong = matcher("loss(");
+    expect(wrong.isWrong).toBe(true);
+    expect([wrong.matches("Loss(x)"), wrong.matches("loss")]).toEqual([true, false]);
+  });
+});
+
+test("names with commas and percent signs come through the address", () => {
+  const names = ["a,b", "50%", "%2C", "plain"];
+  expect(splitNames(joinNames(names))).toEqual(names);
+});
+
+describe("a crowd of runs", () => {
+  const runs = (many: number, make: (at: number) => Record<string, unknown>) => Array.from({ length: many }, (_, at) => make(at));
+
+  test("is split by the setting with the most even groups", () => {
+    const configs = runs(200, (at) => ({ lr: at / 1000, seed: at % 4, optimizer: { name: at % 10 ? "adam" : "sgd" }, depth: [2, 4, 8][at % 3] }));
+    expect(usefulSetting(configs)).toBe("config.depth");
+  });
+
+  test("is not split by a seed, by what hardly any has, or by what all share", () => {
+    expect(usefulSetting(runs(120, (at) => ({ seed: at % 3, model: "vit", ...(at < 20 && { warmup: at % 2 }) })))).toBeNull();
+    expect(usefulSetting([])).toBeNull();
+  });
+
+  test("a name with a dot in it is found too", () => {
+    expect(usefulSetting(runs(120, (at) => ({ "optimizer.lr": at % 2 })))).toBe("config.optimizer.lr");
+  });
+});
+
+describe("a chart as a table", () => {
+  const lines = [line("one", [0, 2], [0.5, 0.25]), line("=two, \"quoted\"", [0, 1], [NaN, 3])];
+
+  test("has a row for each place of any line", () => {
+    expect(tableOf(lines, (each) => each.y).rows).toEqual([
+      { x: 0, values: [0.5, NaN] },
+      { x: 1, values: [undefined, 3] },
+      { x: 2, values: [0.25, undefined] },
+    ]);
+  });
+
+  test("is CSV whose names no spreadsheet takes for formulas", () => {
+    expect(toCsv(tableOf(lines, (each) => each.y), "step")).toBe(`step,one,"'=two, ""quoted"""\n0,0.5,NaN\n1,,3\n2,0.25,\n`);
+  });
+});
