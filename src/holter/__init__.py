@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holter.api.door import Api
     from holter.client.active import alert, config, finish, flush, log, mark_preempting, save, summary
+    from holter.client.memory.profiling import profile_memory
     from holter.client.opening import init
     from holter.client.run import Run
     from holter.errors import HolterError, NoRun, UsageError
@@ -33,6 +34,7 @@ __all__ = [
     "init",
     "log",
     "mark_preempting",
+    "profile_memory",
     "run",
     "save",
     "summary",
@@ -41,6 +43,8 @@ __all__ = [
 _HOMES = {
     "holter.api.door": "Api",
     "holter.client.active": "alert config finish flush log mark_preempting save summary",
+    "holter.client.extension": "load_ipython_extension unload_ipython_extension",
+    "holter.client.memory.profiling": "profile_memory",
     "holter.client.opening": "init",
     "holter.client.run": "Run",
     "holter.errors": "HolterError NoRun UsageError",

@@ -161,14 +161,6 @@ def test_nothing_is_kept_where_the_limit_is_nothing() -> None:
     assert list(directory().glob("output*")) == []
 
 
-def test_a_notebook_kernel_is_left_alone() -> None:
-    run(
-        "import sys, types\nsys.modules['ipykernel'] = types.ModuleType('ipykernel')\n"
-        "import holter\nholter.init()\nprint('x')"
-    )
-    assert how() == ("none: a notebook shows its output itself",) * 2
-
-
 def test_a_stream_that_breaks_breaks_for_the_program_as_without() -> None:
     program = run(
         """

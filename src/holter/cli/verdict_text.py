@@ -5,23 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from holter.cli.figures import clean, clock_time
 from holter.cli.stdout import NO_WIDTH, Look
+from holter.diagnosis.words import how_sure
 from holter.model.verdicts import Diagnosis, Fact, NotObservable
 
 WIDEST = 100
 MOST_FACTS = 5
 MOST_RULED_OUT = 6
 MOST_UNSEEN = 5
-_SURE = ((0.97, "certain"), (0.9, "almost certain"), (0.75, "likely"), (0.5, "more likely than not"), (0.0, "a guess"))
 _PLAIN = str.maketrans({
     "…": "...", "–": "-", "—": "-", "’": "'", "‘": "'", "“": '"', "”": '"', "×": "x", "→": "->",
     "≥": ">=", "≤": "<=", "µ": "u", "±": "+-", "·": "-", "\N{NO-BREAK SPACE}": " ",
 })  # fmt: skip
-
-
-def how_sure(confidence: float) -> str:
-    """`almost certain (95 %)`."""
-    word = next(word for least, word in _SURE if confidence >= least)
-    return f"{word} ({min(confidence, 0.99):.0%})".replace("%", " %")
 
 
 def verdict_lines(diagnosis: Diagnosis, seen: Look, *, now: float) -> list[str]:

@@ -9,6 +9,7 @@ from holter.client.capture.printing import Copy, PrintedStreams
 from holter.client.capture.program import ProgramHooks
 from holter.client.run import Run
 from holter.client.sidecar_link import SidecarLink
+from holter.console.files import STDOUT
 from holter.errors import NoRun
 
 _runs: list[Run] = []
@@ -17,13 +18,15 @@ _link: SidecarLink | None = None
 _hooks = ProgramHooks(_runs)
 _printed = PrintedStreams()
 _copies: dict[Run, Copy] = {}
+_listeners: list[Callable[[Run], None]] = []
 
 
 def remember(run: Run) -> None:
     """Make a run the active one."""
     global _last
     _runs.append(run)
-    _last = run
+    if not run.is_kernel:
+        _last = run
     run.when_ended(forget, before=_hooks.look_again)
 
 
@@ -36,6 +39,12 @@ def copy_printed(run: Run, copy: Copy, *, fds: list[int]) -> None:
     """Have a run know what the program prints, until it ends."""
     _copies[run] = copy
     _printed.copy(copy, fds)
+
+
+def print_copies(data: bytes) -> None:
+    """Add to what runs know of the program's output; for what a notebook shows without printing it."""
+    for copy in list(_copies.values()):
+        copy.keep(data, STDOUT)
 
 
 def look_again() -> None:
@@ -54,13 +63,33 @@ def forget(run: Run) -> None:
         _runs.remove(run)
     if run in _copies:
         _printed.stop(_copies.pop(run))
-    if not _runs:
+    if _runs:
+        _hooks.follow_faults()
+    else:
         _hooks.restore()
+    for left in _listeners:
+        left(run)
+
+
+def tell_of_ends(left: Callable[[Run], None], *, at_once: Callable[[], None]) -> None:
+    """Call `left` for each run that has ended, and `at_once` before the process leaves by `os._exit`."""
+    _listeners[:] = [left]
+    _hooks.before_leaving_at_once = at_once
+
+
+def recording() -> list[Run]:
+    """The runs that this process opened and keeps, that of its kernel included."""
+    return [run for run in _runs if run.dir and run.is_owned]
 
 
 def current() -> Run | None:
-    """The active run."""
-    return _runs[-1] if _runs else None
+    """The active run. The one that records a notebook's kernel is none that anybody logs to."""
+    return next((run for run in reversed(_runs) if not run.is_kernel), None)
+
+
+def kernel_run() -> Run | None:
+    """The run that records this kernel for its own sake."""
+    return next((run for run in _runs if run.is_kernel), None)
 
 
 def leave_to_parent() -> None:
@@ -81,7 +110,7 @@ def the_run(call: str) -> Run:
     """The active run, or the last one, which says itself that it has ended. Raises NoRun before `init()`."""
     if _last is None:
         raise NoRun(f"holter.{call} needs a run: call holter.init() first")
-    return _runs[-1] if _runs else _last
+    return current() or _last
 
 
 class _Log:
@@ -138,8 +167,8 @@ summary = _Mapping("summary")
 
 def finish(exit_code: int | None = None, quiet: bool | None = None) -> None:
     """End the active run; without one this does nothing, so that it may be called twice."""
-    if _runs:
-        _runs[-1].finish(exit_code, quiet)
+    if (run := current()) is not None:
+        run.finish(exit_code, quiet)
 
 
 def alert(title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:

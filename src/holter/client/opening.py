@@ -18,10 +18,11 @@ from holter.client.sidecar_link import SidecarLink
 from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
-from holter.model.records import Console, Described, Opened
+from holter.model.records import KERNEL, Console, Described, Opened
 from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import ProcessIdentity, identify
 from holter.recording.identity import Identity, identify_run, new_name, new_run_id
+from holter.recording.kernels import PROJECT, read_kernel, server_pid
 from holter.recording.launched import Launched, read_launched
 from holter.recording.login import chosen_upload
 from holter.recording.past import Bookmark, Past, recall
@@ -78,6 +79,23 @@ def init(
     return _Opening(chosen, values).open()
 
 
+def open_kernel_run(name: str) -> Run | None:
+    """Record this notebook's kernel for its own sake; None where nothing is to be recorded.
+
+    It stays on this machine: nobody asked for what they type and see to be sent anywhere. Raises UsageError.
+    """
+    chosen = read_settings({"project": PROJECT, "name": name, "resume": "allow"}, os.environ)
+    if chosen.mode == "disabled":
+        return None
+    chosen = msgspec.structs.replace(chosen, run_id=new_run_id(), mode="offline")
+    server = read_kernel(os.environ)
+    if server is None or server.run in _used or server.directory != run_directory(chosen.dir, server.run):
+        return _Opening(chosen, {}, kind=KERNEL).open()
+    # The server that started this kernel records it already: both make one run.
+    chosen = msgspec.structs.replace(chosen, run_id=server.run)
+    return _Opening(chosen, {}, kind=KERNEL, launched=Launched(server.run, server.journal)).open()
+
+
 def attach(run: str, directory: str, described: bytes, attempt: int, /) -> Run:
     """A run that another process of ours opened, continued in this one with a journal of its own."""
     if (current := active.current()) is not None and current.id == run:
@@ -94,13 +112,16 @@ active.join_parent(attach)
 class _Opening:
     """The steps of `init()` for one run, in the order in which they are called."""
 
-    def __init__(self, settings: Settings, config: dict[str, Any]) -> None:
+    def __init__(
+        self, settings: Settings, config: dict[str, Any], *, kind: str = "", launched: Launched | None = None
+    ) -> None:
         self.settings = settings
+        self.kind = kind
         self.config = config
         self.clock = Clock()
         self.process = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
         self.bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
-        launched = read_launched(os.environ)
+        launched = launched or read_launched(os.environ)
         is_theirs = launched is not None and settings.run_id == launched.run and launched.run not in _used
         self.launched = launched if is_theirs else None
         self.identity = self._identify(launched)
@@ -121,6 +142,10 @@ class _Opening:
         active.watch_program(self.identity.rank)
         _used.add(run.id)
         self._set_bookmark(run)
+        if _in_notebook():
+            from holter.client.notebook.entry import enter  # only notebooks pay for it
+
+            enter(run, self.settings.dir, may_show=not self.settings.silent)
         self.voice.tell(f"recording {run.project}/{run.name}; `holter show {run.id}`")
         return run
 
@@ -164,11 +189,11 @@ class _Opening:
     def _describe(self) -> Described:
         now_ns = self.clock.now_ns()
         chosen, past = self.settings, self.past.described
-        if past is not None and self.past.described_by == "launcher":
+        if past is not None and self.past.described_by in ("launcher", "provisioner"):
             # Both read the same settings; what is in ours beyond that are the program's own arguments.
             names = ("project", "name", "entity", "notes", "group", "job_type", "tags")
             own = {name: getattr(chosen, name) for name in names if getattr(chosen, name) != getattr(Settings(), name)}
-            return msgspec.structs.replace(past, at_ns=now_ns, **own)
+            return msgspec.structs.replace(past, at_ns=now_ns, kind=self.kind, **own)
         if past is not None:
             named = {"name": chosen.name} if chosen.name else {}
             return msgspec.structs.replace(past, at_ns=now_ns, resumed=True, **named)
@@ -182,6 +207,7 @@ class _Opening:
             group=chosen.group,
             job_type=chosen.job_type,
             tags=chosen.tags,
+            kind=self.kind,
         )
 
     def _start(self, directory: str, described: Described, attempt: int, *, is_owner: bool = True) -> Run:
@@ -200,6 +226,7 @@ class _Opening:
                 attempt=attempt,
                 rank=self.identity.rank,
                 launcher=self.launched.journal if self.launched else "",
+                kernel_parent=os.getppid() if _is_kernel() else 0,
             )
 
         self.voice.keep_in(directory)
@@ -231,6 +258,8 @@ class _Opening:
     def _watch(self, run: Run) -> None:
         journal = run.journal
         printing = self._choose_printing(run)
+        upload = chosen_upload(self.settings, complain=self.voice.warn)
+        run.server = upload.url if upload is not None else ""
         message = Watch(
             run=run.id,
             directory=run.dir,
@@ -245,7 +274,8 @@ class _Opening:
             followed=tuple(printing.followed),
             cwd=_as_message(_working_directory()),
             main_file=_as_message(_main_file()),
-            upload=chosen_upload(self.settings, complain=self.voice.warn),
+            upload=upload,
+            server_pid=server_pid(os.environ),
         )
         if SIDECAR in witnesses_without():
             return
@@ -315,3 +345,8 @@ def _as_message(path: str) -> str:
 def _in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     return ipython is not None and getattr(ipython, "get_ipython", lambda: None)() is not None
+
+
+def _is_kernel() -> bool:
+    """A notebook's, and not IPython in a terminal."""
+    return _in_notebook() and getattr(sys.modules["IPython"].get_ipython(), "kernel", None) is not None

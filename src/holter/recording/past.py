@@ -64,7 +64,7 @@ def recall(directory: str, process: ProcessIdentity, *, launcher: str = "") -> P
     """
     past = Past()
     for found in sorted(_digests(directory), key=lambda found: found.opened.at_ns):
-        if found.opened.writer not in ("client", "worker", "launcher"):
+        if found.opened.writer not in ("client", "worker", "launcher", "provisioner"):
             continue
         _add(past, found, process)
         past.has_history = past.has_history or found.journal != launcher
@@ -94,7 +94,7 @@ def _add(past: Past, found: "Digest", process: ProcessIdentity) -> None:
     if opened.attempt == past.attempts and theirs != process and not has_ended and is_alive(theirs):
         past.is_alive = True
     # What the program calls the run counts more than what its launcher could know.
-    if past.described is None or (past.described_by == "launcher" and found.described):
+    if past.described is None or (past.described_by in ("launcher", "provisioner") and found.described):
         past.described, past.described_by = found.described, opened.writer
     past.config |= found.config or {}
     past.last |= found.last

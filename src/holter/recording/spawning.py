@@ -101,8 +101,13 @@ def _as_variable(command: Sequence[str]) -> str:
 
 
 def sidecar_environment(pid: int, command: Sequence[str]) -> dict[str, str]:
+    """The environment of a sidecar."""
+    return {**way_to_package(os.environ), _COMMAND: f"{pid} {_as_variable(command)}"}
+
+
+def way_to_package(environ: Mapping[str, str]) -> dict[str, str]:
     """The program's environment, with the way to this package where it is not installed but found by sys.path."""
-    environment = {**os.environ, _COMMAND: f"{pid} {_as_variable(command)}"}
+    environment = dict(environ)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if not package.endswith(("site-packages", "dist-packages")):
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH", ""))))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from holter.cli.stdout import Look
-from holter.cli.verdict_text import how_sure, verdict_lines
+from holter.cli.verdict_text import verdict_lines
+from holter.diagnosis.words import how_sure
 from holter.model.verdicts import Diagnosis, Fact, NotObservable, RuledOut
 
 AT = 1_700_000_000.0

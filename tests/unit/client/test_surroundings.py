@@ -3,6 +3,8 @@
 import errno
 import os
 import resource
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -96,3 +98,8 @@ def test_without_threads_it_is_done_without(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(threading.Thread, "start", start)
     assert look(RuntimeError("can't start new thread")).disks
+
+
+def test_children_that_were_waited_for_leave_a_trace() -> None:
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    assert (look().children_rss_bytes or 0) > 1 << 20

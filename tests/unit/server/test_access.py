@@ -8,6 +8,7 @@ from holter.errors import Refused, UsageError
 from holter.server.security.access import SESSION_S, Doorman
 from holter.server.security.keys import KeyRing
 from holter.server.security.limits import Limiter, Rate
+from holter.server.security.sessions import EndedSessions
 
 SECRET = b"s" * 32
 
@@ -28,7 +29,8 @@ def keys(tmp_path: Path) -> KeyRing:
 
 
 def doorman(keys: KeyRing, clock: Hours | None = None, *, token: str = "", secret: bytes = SECRET) -> Doorman:
-    return Doorman(keys, secret, token=token, user="ada", now=clock or Hours())
+    ended = EndedSessions(str(Path(keys._path).parent / "ended"))
+    return Doorman(keys, secret, ended=ended, token=token, user="ada", now=clock or Hours())
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -90,6 +92,36 @@ def test_a_session_that_was_changed_or_signed_by_another_is_none(keys: KeyRing) 
         assert door.identify({"cookie": f"{door.cookie}={changed}"}) is None, changed
     other = doorman(keys, secret=b"x" * 32)
     assert other.identify({"cookie": f"{other.cookie}={session}"}) is None
+
+
+def test_a_session_that_was_ended_is_none_in_any_process_and_the_others_go_on(keys: KeyRing) -> None:
+    clock = Hours()
+    _, text = keys.add("reader", "read", now=1.0)
+    door = doorman(keys, clock)
+    visitor = door.check(text)
+    assert visitor is not None
+    ended, other = door.open_session(visitor), door.open_session(visitor)
+    known = door.identify({"cookie": f"{door.cookie}={ended}"})
+    assert known is not None
+    assert door.is_welcome(known)
+    door.end_session(ended)
+    door.end_session(ended)
+    for each in (door, doorman(keys, clock)):
+        assert each.identify({"cookie": f"{each.cookie}={ended}"}) is None
+        assert each.identify({"cookie": f"{each.cookie}={other}"}) is not None
+    assert not door.is_welcome(known)
+
+
+def test_what_is_remembered_of_ended_sessions_goes_when_they_would_have_expired(keys: KeyRing, tmp_path: Path) -> None:
+    clock = Hours()
+    _, text = keys.add("reader", "read", now=1.0)
+    door = doorman(keys, clock)
+    visitor = door.check(text)
+    assert visitor is not None
+    door.end_session(door.open_session(visitor))
+    clock.now += SESSION_S + 1
+    door.end_session(door.open_session(visitor))
+    assert len(list((tmp_path / "access" / "ended").iterdir())) == 1
 
 
 def test_a_token_of_the_ui_means_nothing_to_a_server_without_one(keys: KeyRing) -> None:

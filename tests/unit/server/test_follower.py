@@ -12,7 +12,9 @@ from holter.model.records import Finished
 from holter.model.state import Lateness
 from holter.server.desk import Desk, DeskSettings
 from holter.server.live.changes import Wanted
+from holter.testing.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
+from tests.unit.server.remote import RemoteJournal, send
 
 
 @pytest.fixture
@@ -65,6 +67,44 @@ def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
         [(_, run)] = [each for each in announced(desk, seen) if each[0] == "run"]
         assert (run["state"], run["is_stale"]) == (state, state == "running")
         seen = desk.changes.seq
+
+
+def test_what_was_received_does_not_wait_for_the_next_tick(desk: Desk, tmp_path: Path) -> None:
+    far = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+    far.describe()
+    far.log(3)
+    have = send(desk.ingest, far)
+    tick(desk)
+    seen = desk.changes.seq
+    far.log(4)
+    have = send(desk.ingest, far, have=have)
+    desk.follower._take_in_arrived()
+    assert [(kind, data["rows"]) for kind, data in announced(desk, seen)] == [("rows", 4)]
+    far.finish()
+    send(desk.ingest, far, have=have)
+    desk.follower._take_in_arrived()  # how it ended is in its row, which comes with the tick
+    tick(desk)
+    assert announced(desk, seen)[-1][1]["state"] == "finished"
+
+
+def test_a_thread_that_sleeps_is_woken_by_what_arrives(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.server.live.follower.TICK_S", 3600.0)
+    far = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+    far.describe()
+    have = send(desk.ingest, far)
+    tick(desk)
+    desk.follower.start()
+    desk.follower.call(lambda: None).result(10)
+    seen = desk.changes.seq
+    far.log(4)
+    send(desk.ingest, far, have=have)
+    desk.follower.nudge()
+    deadline = time.monotonic() + 10
+    while "rows" not in dict(announced(desk, seen)):
+        assert time.monotonic() < deadline, "nobody was woken"
+        time.sleep(0.01)
 
 
 def test_one_thing_that_fails_is_said_once_and_ends_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

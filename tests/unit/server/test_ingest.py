@@ -173,6 +173,23 @@ def test_the_index_can_be_made_again_from_the_journals(
     again.close()
 
 
+def test_a_machine_that_is_slow_takes_every_run_in(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run for each tick is all that there is time for."""
+    monkeypatch.setattr("holter.server.ingest.ingest.READ_S", 0.0)
+    first = open_ingest(tmp_path, storage)
+    for number in range(12):
+        far = RemoteJournal(tmp_path / f"far{number}", f"r{number}", clock=FakeClock())
+        far.describe()
+        far.log(10)
+        far.finish()
+        send(first, far)
+    open_ingest(tmp_path, storage).catch_up()
+    assert states(storage) == dict.fromkeys([f"r{number}" for number in range(12)], "finished")
+    assert [len(storage.series.points(Line(f"r{number}", "loss")).steps) for number in range(12)] == [10] * 12
+
+
 def test_a_run_whose_directory_is_gone_is_forgotten(tmp_path: Path, storage: Storage, journal: RemoteJournal) -> None:
     ingest = open_ingest(tmp_path, storage)
     journal.log(10)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.errors import JournalError, UsageError
+from holter.journal.frame import HEADER_SIZE
 from holter.journal.rundir import list_segments
 from holter.server.ingest.received import ReceivedRuns
 from holter.testing.clocks import FakeClock
@@ -43,7 +44,10 @@ def test_a_received_run_is_made_of_the_same_files(
     journal: RemoteJournal, received: ReceivedRuns, tmp_path: Path
 ) -> None:
     data = journal.stream()
-    assert received.accept(journal.id, "r1", offset=0, data=data) == len(data)
+    have = received.accept(journal.id, "r1", offset=0, data=data)
+    if have < len(data):  # the last byte could have been the first of a header
+        have = received.accept(journal.id, "r1", offset=have, data=data[have:])
+    assert have == len(data)
     assert len(segments(journal.directory)) == 3
     assert segments(tmp_path / "data" / "runs" / "r1") == segments(journal.directory)
 
@@ -73,9 +77,10 @@ def test_ranges_that_are_cut_repeated_and_disordered_add_up_to_the_same(cuts: li
 def test_a_gap_is_refused_with_the_offset_that_is_there(journal: RemoteJournal, received: ReceivedRuns) -> None:
     data = journal.stream()
     assert received.accept(journal.id, "r1", offset=100, data=data[100:200]) == 0
-    assert received.accept(journal.id, "r1", offset=0, data=data[:1000]) == 1000
-    assert received.accept(journal.id, "r1", offset=2000, data=data[2000:3000]) == 1000
-    assert received.accept(journal.id, "r1", offset=0, data=data[:500]) == 1000
+    have = received.accept(journal.id, "r1", offset=0, data=data[:1000])
+    assert 1000 - HEADER_SIZE < have <= 1000
+    assert received.accept(journal.id, "r1", offset=2000, data=data[2000:3000]) == have
+    assert received.accept(journal.id, "r1", offset=0, data=data[:500]) == have
 
 
 def test_two_processes_may_receive_the_same_journal(journal: RemoteJournal, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ ACTIONS = st.lists(
         st.tuples(st.just("deliver"), st.integers(1, 5_000)),
         st.tuples(st.just("deliver out of order"), st.integers(1, 3_000)),
         st.tuples(st.just("wait"), st.sampled_from([1, 5, 14, 40, 59])),
+        st.tuples(st.just("hurry"), st.just(0)),
         st.tuples(st.just("restart"), st.just(0)),
         st.tuples(st.just("rebuild"), st.just(0)),
     ),
@@ -66,6 +67,8 @@ class World:
                     self.ingest.accept(journal.id, "r1", offset=start, data=data)
             case "wait":
                 self.wait(number)
+            case "hurry":
+                self.ingest.take_in_arrived()
             case "restart":
                 self.ingest = self._open()
             case "rebuild":

@@ -17,9 +17,9 @@ EXIT_1 = 1 << 8
 KILLED, TERMINATED, FAULTED = int(signal.SIGKILL), int(signal.SIGTERM), int(signal.SIGSEGV)
 
 
-def death(status: int | None, *, is_child: bool = False, pid: int = 7) -> Death:
+def death(status: int | None, *, is_child: bool = False, pid: int = 7, heeded: tuple[int, ...] | None = None) -> Death:
     counters = Counters(levels=(MemoryLevel(level=0, kills=0),), host_kills=0)
-    return Death(pid=pid, at_ns=1, status=status, is_child=is_child, counters=counters)
+    return Death(pid=pid, at_ns=1, status=status, is_child=is_child, counters=counters, heeded=heeded)
 
 
 @pytest.fixture
@@ -76,10 +76,20 @@ def test_of_a_killed_process_everything_is_asked_and_the_end_of_it_is_said(
     assert [record.pid for record in said if record.source in ("counters", "surroundings", ALL_ASKED)] == [7, 7, 7]
 
 
-def test_a_program_that_left_with_an_error_could_look_around_itself(autopsy: Autopsy, said: list[Looked]) -> None:
-    autopsy.begin(death(EXIT_1))
+def test_a_program_that_left_with_an_error_could_look_around_itself_or_was_last_seen_by_us(
+    autopsy: Autopsy, said: list[Looked]
+) -> None:
+    autopsy.begin(death(EXIT_1, heeded=(2, 15)))
     finish(autopsy)
-    assert [record.source for record in said] == ["counters", "kernel-log", ALL_ASKED]
+    assert [record.source for record in said] == ["counters", "kernel-log", "last-seen", ALL_ASKED]
+    assert said[2].found["heeded"] == (2, 15)
+
+
+def test_a_good_end_is_only_worth_a_word_where_somebody_could_ask_for_it(autopsy: Autopsy, said: list[Looked]) -> None:
+    autopsy.begin(death(0, heeded=(2,)))
+    autopsy.begin(death(0, heeded=(2, 15)))
+    assert autopsy.finish()
+    assert [(record.source, record.found) for record in said] == [("last-seen", {"heeded": (2, 15)})]
 
 
 def test_a_good_end_is_nobodys_business(autopsy: Autopsy, said: list[Looked]) -> None:

@@ -119,3 +119,21 @@ def test_thousands_of_children_that_came_and_went_do_not_hide_a_new_one(host: Ho
     counting.follow(5000)
     host.count("/b", 1)
     assert kills(counting, 5000) == 1
+
+
+def lately(counting: Counting, pid: int) -> int | None:
+    found = counting.look(pid)
+    return found.levels[0].kills_lately if found else None
+
+
+def test_who_lives_on_after_a_kill_for_memory_was_not_its_victim(host: Host, counting: Counting) -> None:
+    host.put(7, "/a")
+    host.put(8, "/a")
+    counting.follow(7)
+    counting.follow(8)
+    host.put(8, "/a", flags=EXITING)
+    host.count("/a", 1)
+    counting.tick()
+    assert (lately(counting, 7), lately(counting, 8)) == (0, 1)
+    host.count("/a", 2)
+    assert lately(counting, 7) == 1

@@ -1,6 +1,7 @@
 """What is remembered of a run for the moment of its end."""
 
 import os
+import signal
 from typing import cast
 
 import pytest
@@ -26,8 +27,8 @@ class SteppingClock(Clock):
         return self.seconds * 1_000_000_000
 
 
-def reading(rss_bytes: int, flags: int = 0) -> Reading:
-    stat = parse_stat(stat_line(flags=flags).encode())
+def reading(rss_bytes: int, flags: int = 0, caught: int = 0) -> Reading:
+    stat = parse_stat(stat_line(flags=flags, caught=caught).encode())
     return Reading(stat, rss_bytes, rss_bytes, 0, open_files=3.0, read_bytes=0.0, write_bytes=0.0)
 
 
@@ -81,3 +82,16 @@ def test_they_are_not_looked_at_again_at_once_and_not_written_each_time(
         known.tick(SCARCE, {}, roots=[])
     assert looks[:3] == [1001, 1004, 1007]
     assert len(said) == 4
+
+
+def test_a_handler_that_python_took_away_before_the_end_is_not_forgotten(known: LastKnown) -> None:
+    known.tick(ENOUGH, {7: reading(7, caught=1 << 14)}, roots=[7])
+    known.tick(ENOUGH, {7: reading(7)}, roots=[7])
+    assert known.heeded == {7: (15,)}
+
+
+def test_the_handlers_of_a_process_can_be_looked_at_between_two_ticks(known: LastKnown) -> None:
+    known.look_at_handlers(os.getpid())
+    known.look_at_handlers(1 << 22)  # no process has such a pid
+    assert signal.SIGINT in known.heeded.pop(os.getpid())
+    assert known.heeded == {}

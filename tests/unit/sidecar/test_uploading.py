@@ -32,15 +32,23 @@ def test_a_key_that_is_refused_is_not_tried_again_at_once() -> None:
 
 def test_few_runs_may_send_each_second_and_many_share_what_there_is() -> None:
     pacer = Pacer()
-    assert pacer.note("one", 100.0) == 0.8
+    assert pacer.note("one", 100.0, is_watched=False) == 1.0
     for number in range(1000):
-        pacer.note(f"run{number}", 100.0)
-    assert 3.9 < pacer.note("one", 102.0) < 4.1
-    assert pacer.note("one", 200.0) == 0.8
+        pacer.note(f"run{number}", 100.0, is_watched=False)
+    assert 3.9 < pacer.note("one", 102.0, is_watched=False) < 4.1
+    assert pacer.note("one", 200.0, is_watched=False) == 1.0
+
+
+def test_while_somebody_watches_rows_come_sooner() -> None:
+    pacer = Pacer()
+    assert pacer.note("one", 100.0, is_watched=True) == 0.5
+    for number in range(200):
+        pacer.note(f"run{number}", 100.0, is_watched=True)
+    assert 0.75 < pacer.note("one", 102.0, is_watched=True) < 0.85
 
 
 def test_nobody_waits_so_long_that_it_looks_dead() -> None:
     pacer = Pacer()
     for number in range(10_000):
-        pacer.note(f"run{number}", 100.0)
-    assert pacer.note("one", 102.0) == 10.0
+        pacer.note(f"run{number}", 100.0, is_watched=True)
+    assert pacer.note("one", 102.0, is_watched=True) == 10.0

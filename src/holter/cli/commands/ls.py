@@ -1,7 +1,8 @@
 """List runs, the newest first.
 
 CAUSE is why a run did not finish; `holter why` tells more. The values at the end of a line are the last ones of the
-summary. On a terminal the newest 50 runs are shown, elsewhere all of them; -n changes that.
+summary. On a terminal the newest 50 runs are shown, elsewhere all of them; -n changes that. Kernels of notebooks that
+were recorded without a run, by `%load_ext holter` or the Jupyter server, are listed with --kernels only.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from holter.cli.figures import began, clean, duration, plural, values
 from holter.cli.parser import add_json, whole_number
 from holter.cli.stdout import NO_WIDTH, Look, look, print_json, state_colour
 from holter.cli.table import Cell, Column, render
+from holter.model.records import KERNEL
 from holter.model.state import STATES
 
 GROUP = "look"
@@ -39,6 +41,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("--project", metavar="P", help="only runs of this project")
     parser.add_argument("--state", metavar="S", choices=STATES, help=f"only runs in this state: {', '.join(STATES)}")
+    parser.add_argument("--kernels", action="store_true", help="notebooks' kernels that were recorded without a run")
     parser.add_argument("-n", metavar="N", type=whole_number, help="at most N runs; 0 for all")
     add_json(parser)
 
@@ -49,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     views = [
         view
         for view in catalog.views()
-        if (args.project is None or view.project == args.project) and args.state in (None, view.state)
+        if (args.project is None or view.project == args.project)
+        and args.state in (None, view.state)
+        and (view.kind == KERNEL) == args.kernels
     ]
     for place, reason in catalog.unreadable.items():
         print(f"holter: {place} can't be read: {reason}", file=sys.stderr)
@@ -58,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"runs": shown})
         return 0
     if not views:
-        is_filtered = args.project is not None or args.state is not None
+        is_filtered = args.project is not None or args.state is not None or args.kernels
         print(_no_match(catalog.data) if is_filtered else _nothing(catalog.data))
         return 0
     seen = look()

@@ -24,6 +24,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tags", metavar="T", action="append", help="words to find it by, separated by commas")
     parser.add_argument("--group", metavar="G", help="runs that belong together")
     parser.add_argument("--notes", metavar="TEXT", help="a longer text about the run")
+    parser.add_argument("--allow-stop", action="store_true", help="let people stop it from the web page, as by Ctrl-C")
     parser.add_argument(
         "--config", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="the run's configuration"
     )
@@ -38,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
     if not command:
         raise UsageError("there is no command to run: write it behind `--`, as in `holter run -- python train.py`")
     options = {name: getattr(args, name) for name in ("project", "name", "group", "notes") if getattr(args, name)}
+    if args.allow_stop:
+        options["allow_stop"] = True
     if args.tags:
         options["tags"] = [tag for tags in args.tags for tag in tags.split(",") if tag]
     return launch(command, options, dict(_pair(text) for text in args.config))

@@ -1,7 +1,7 @@
 """Show all about one run.
 
 State, configuration, summary, host, processes, alerts, what was lost or damaged, and where the files are. --files lists
-the files of the run's directory, --file prints one of them as it is.
+the files of the run's directory, --file prints one of them as it is, --cells lists the cells of a notebook.
 """
 
 import argparse
@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.cells import read_cells
 from holter.catalog.damage import Damage, find_damage
 from holter.catalog.run_view import LoadedRun
+from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines
 from holter.cli.figures import age, clean, size
@@ -34,6 +36,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--files", action="store_true", help="list the run's files instead")
+    what.add_argument("--cells", action="store_true", help="list the cells that a notebook ran instead")
     what.add_argument("--file", metavar="NAME", help="print one of the run's files instead, byte by byte")
 
 
@@ -45,6 +48,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.files:
         _print_files(list_files(loaded.view.directory), as_json=args.json)
+        return 0
+    if args.cells:
+        print_cells(read_cells(loaded.view.directory), as_json=args.json)
         return 0
     damage = find_damage(loaded)
     used = used_bytes(loaded.view.directory)

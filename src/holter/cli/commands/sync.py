@@ -2,7 +2,8 @@
 
 RUN may be given several times, and may be the path of a run's directory, also of one that was copied here from another
 machine, or of a directory with many. A run that is still written is sent as far as it is. What the server has already
-is not sent again, so a repeat does no harm, and one that was interrupted goes on where it was.
+is not sent again, so a repeat does no harm, and one that was interrupted goes on where it was. A run that was deleted
+on the server stays deleted; --restore sends it all the same.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from holter.journal.digest import read_opened
 from holter.journal.rundir import list_segments, run_directory
 from holter.recording.login import find_upload, is_open_to_listeners
 from holter.recording.settings import read_settings
+from holter.wire.batches import GONE
 from holter.wire.way_back import Upload
 
 GROUP = "keep"
@@ -43,6 +45,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         "runs", metavar="RUN", nargs="*", help="id, beginning of one, name or path; else the newest run"
     )
     parser.add_argument("--all", action="store_true", help="all runs of this machine")
+    parser.add_argument("--restore", action="store_true", help="send also what was deleted on the server")
     parser.add_argument("--url", metavar="URL", help="the server; left out, HOLTER_URL or that of `holter login`")
 
 
@@ -50,12 +53,15 @@ def run(args: argparse.Namespace) -> int:
     """Send them one after the other; one that can't be sent does not keep the others from it."""
     upload = _server(args.url)
     found = _find(args.runs, is_all=args.all)
-    failed = 0
+    failed = deleted = 0
     for each in found:
         try:
-            _sync(each, upload)
+            _sync(each, upload, is_restored=args.restore)
         except (Refused, Unreachable) as error:
             _say_why(each, upload, error)
+            if args.all and isinstance(error, Refused) and error.status == GONE:
+                deleted += 1
+                continue
             failed += 1
             if isinstance(error, Unreachable) or error.status in (401, 403):
                 break  # it would be the same with the others
@@ -63,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"holter: {each.run} can't be sent: {error}", file=sys.stderr)
             failed += 1
     if len(found) > 1 and not failed:
-        print(f"{plural(len(found), 'run')} on {upload.url}.")
+        print(f"{plural(len(found) - deleted, 'run')} on {upload.url}.")
     return 1 if failed else 0
 
 
@@ -125,16 +131,18 @@ def _run_of(directory: str) -> str | None:
     return None
 
 
-def _sync(found: Found, upload: Upload) -> None:
+def _sync(found: Found, upload: Upload, *, is_restored: bool) -> None:
     from holter.sidecar.file_sending import FileSender
     from holter.sidecar.sending import RunSender
-    from holter.wire.connection import Connection, parse_address
+    from holter.wire.connection import Connection, parse_address, quoted
 
     connection = Connection(parse_address(upload.url), upload.key, timeout_s=60)
     sender = RunSender(found.directory, found.run, connection=connection)
     files = FileSender(found.directory, found.run, connection=connection)
     progress = _Progress(found.run)
     try:
+        if is_restored:
+            _patiently(lambda: connection.ask("POST", f"/ingest/{quoted(found.run)}/restore"))
         while True:
             sent = _patiently(lambda: sender.send(is_final=True))
             progress.add(sent.bytes)

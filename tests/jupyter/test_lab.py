@@ -1,0 +1,189 @@
+"""The extension in a real JupyterLab and a real Notebook 7, in a real Chromium."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from tests.e2e.programs import wait_until
+from tests.jupyter.servers import TOKEN, Jupyter, jupyter
+from tests.zoo.cgroups import make_cgroup
+
+EXTENSION = Path(__file__).parents[2] / "jupyterlab-holter"
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+LOADS_WITHIN_MS = 90_000
+SHOWN_WITHIN_MS = 30_000
+NOTEBOOK = {
+    "cells": [{"cell_type": "code", "id": "one", "metadata": {}, "outputs": [], "source": "", "execution_count": None}],
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Jupyter finds the extension, as `pip install` of its wheel leaves it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=EXTENSION, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    (data,) = folder.glob("*.data")
+    return data / "data" / "share" / "jupyter"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, share: Path) -> Iterator[Jupyter]:
+    home = tmp_path_factory.mktemp("lab")
+    with jupyter(home, app="lab", HOLTER_DIR=str(home / "holter"), HOLTER_STRICT="1", JUPYTER_PATH=str(share)) as lab:
+        yield lab
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(SHOWN_WITHIN_MS)
+    opened = context.new_page()
+    said = list[str]()
+    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    yield opened
+    context.close()
+    assert [text for text in said if "holter" in text] == []
+
+
+class Notebook:
+    """A notebook in a page, with a kernel of its own."""
+
+    def __init__(self, served: Jupyter, page: Page, name: str, *, url: str = "") -> None:
+        self.served = served
+        self.page = page
+        self.path = f"{name}.ipynb"
+        (served.home / "work" / self.path).write_text(json.dumps(NOTEBOOK))
+        url = url or f"lab/workspaces/{name}/tree"  # in the common one there are the notebooks of other tests
+        page.goto(f"{served.address}/{url}/{self.path}?token={TOKEN}", timeout=LOADS_WITHIN_MS)
+        expect(page.locator(".jp-Notebook").first).to_be_visible(timeout=LOADS_WITHIN_MS)
+        wait_until(self._find_kernel, within_s=60)
+        self.kernel = self._find_kernel()
+
+    @property
+    def memory(self) -> Locator:
+        return self.page.locator(".jp-holter-memory").first
+
+    @property
+    def card(self) -> Locator:
+        return self.page.locator(".jp-Dialog .jp-holter-death")
+
+    @property
+    def pid(self) -> int:
+        """Of the process that the kernel is now."""
+        wait_until(lambda: _pid_of(self.kernel), within_s=60)
+        return _pid_of(self.kernel)
+
+    def wait_until_idle(self) -> None:
+        wait_until(lambda: self.served.get(f"/api/kernels/{self.kernel}")["execution_state"] == "idle", within_s=60)
+
+    def dismiss(self) -> None:
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        expect(self.page.locator(".jp-Dialog")).to_have_count(0)
+
+    def _find_kernel(self) -> str:
+        sessions = self.served.http.get("/api/sessions").json()
+        return next((str(each["kernel"]["id"]) for each in sessions if each["path"] == self.path), "")
+
+
+def _pid_of(kernel: str) -> int:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"kernel-{kernel}.json" in (process / "cmdline").read_text() and _is_alive(process):
+                return int(process.name)
+        except OSError:
+            continue
+    return 0
+
+
+def _is_alive(process: Path) -> bool:
+    return "sidecar" not in (process / "cmdline").read_text() and "State:\tZ" not in (process / "status").read_text()
+
+
+def test_the_status_bar_has_the_kernels_memory_and_the_dialog_says_why_it_died(served: Jupyter, page: Page) -> None:
+    notebook = Notebook(served, page, "killed")
+    expect(notebook.memory).to_have_text(re.compile(r"^Kernel \d[\d.]* MiB · \d+ % of [\d.]+ GiB in use"))
+    expect(notebook.memory).to_have_attribute("data-level", "ok")
+    notebook.wait_until_idle()
+
+    os.kill(notebook.pid, signal.SIGKILL)
+    expect(notebook.card).to_contain_text("Somebody killed process")
+    expect(notebook.card).to_contain_text("What to do")
+    expect(page.locator(".jp-Dialog")).to_have_count(1)
+
+    # It died again before the notebook was well: JupyterLab has no word for that, so the dialog is ours.
+    notebook.dismiss()
+    os.kill(notebook.pid, signal.SIGKILL)
+    expect(notebook.card).to_contain_text("Somebody killed process")
+
+
+def test_a_kernel_near_its_limit_is_red_and_dies_with_the_right_card(served: Jupyter, page: Page) -> None:
+    notebook = Notebook(served, page, "full")
+    notebook.wait_until_idle()
+    expect(notebook.memory).to_have_attribute("data-level", "ok")
+    try:
+        small = make_cgroup("memory")
+    except OSError as error:
+        pytest.skip(f"not on this platform: no cgroup can be made: {error}")
+    try:
+        small.limit_memory(160 << 20)
+        small.procs.write_text(str(notebook.pid))
+        page.locator(".jp-Cell .cm-content").first.click()
+        page.keyboard.type("x = bytearray(150 << 20)")
+        page.keyboard.press("Shift+Enter")
+        expect(notebook.memory).to_have_attribute("data-level", "critical")
+        expect(notebook.memory).to_contain_text("of 160 MiB")
+
+        page.keyboard.type("y = bytearray(150 << 20)")
+        page.keyboard.press("Shift+Enter")
+        expect(notebook.card).to_contain_text("cgroup-out-of-memory")
+    finally:
+        small.remove()
+
+
+def test_a_restart_that_somebody_asked_for_says_nothing(served: Jupyter, page: Page) -> None:
+    notebook = Notebook(served, page, "restarted")
+    notebook.wait_until_idle()
+    before = notebook.pid
+    served.post(f"/api/kernels/{notebook.kernel}/restart")
+    wait_until(lambda: _pid_of(notebook.kernel) not in (0, before), within_s=60)
+    expect(notebook.memory).to_be_visible()
+    page.wait_for_timeout(2000)
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+
+
+def test_notebook_7_has_both_too(served: Jupyter, page: Page) -> None:
+    notebook = Notebook(served, page, "seven", url="notebooks")
+    expect(notebook.memory).to_have_text(re.compile(r"^Kernel \d[\d.]* MiB · \d+ % of [\d.]+ GiB in use"))
+    notebook.wait_until_idle()
+
+    os.kill(notebook.pid, signal.SIGKILL)
+    expect(notebook.card).to_contain_text("Somebody killed process")

@@ -1,0 +1,48 @@
+"""How a notebook's kernel ended, from what it was asked and how it left."""
+
+import pytest
+
+from holter.model.records import Exited, KernelAsked
+from holter.model.state import Lateness, Witness, last_wish, settle
+
+S = 1_000_000_000
+NOW = 100 * S
+EXIT_0, EXIT_1, SIGTERM = 0, 1 << 8, 15
+
+
+def outcome(*asked: KernelAsked, status: int, ended_ns: int = NOW) -> tuple[str, str]:
+    exited = Exited(at_ns=ended_ns, journal="j", pid=7, source="wait", status=status)
+    wish = last_wish(asked, ended_ns=ended_ns, status=status)
+    witness = Witness(pid=7, last_seen_ns=ended_ns, is_alive=False, exited=exited, asked=wish)
+    settled = settle([witness], [], now_ns=NOW + S, lateness=Lateness())
+    return settled.state, settled.because
+
+
+def asked(kind: str, seconds_before: float, *, is_busy: bool = False) -> KernelAsked:
+    return KernelAsked(at_ns=NOW - int(seconds_before * S), kind=kind, is_busy=is_busy)
+
+
+@pytest.mark.parametrize("status", [EXIT_0, SIGTERM])
+@pytest.mark.parametrize("kind", ["restart", "shutdown"])
+def test_told_to_end_while_idle_it_finished_whatever_its_status(kind: str, status: int) -> None:
+    assert outcome(asked(kind, 1), status=status)[0] == "finished"
+
+
+@pytest.mark.parametrize("status", [EXIT_0, SIGTERM])
+@pytest.mark.parametrize(("kind", "state"), [("restart", "failed"), ("shutdown", "crashed")])
+def test_told_to_end_in_a_cell_it_did_not(kind: str, status: int, state: str) -> None:
+    assert outcome(asked(kind, 1, is_busy=True), status=status)[0] == state
+
+
+def test_what_it_is_asked_after_its_end_or_long_before_counts_for_nothing() -> None:
+    assert outcome(asked("restart", -2.5), status=SIGTERM) == ("crashed", "SIGTERM ended process 7")
+    assert outcome(asked("restart", 90), status=SIGTERM)[0] == "crashed"
+    assert outcome(asked("interrupt", 1, is_busy=True), status=EXIT_0)[0] == "finished"
+
+
+def test_a_kernel_that_found_its_server_gone_was_ended_also_while_idle() -> None:
+    crashed = ("crashed", "the Jupyter server died, and the kernel left with it")
+    assert outcome(asked("server-gone", 0), status=EXIT_1) == crashed
+    assert outcome(asked("shutdown", 0.1), asked("server-gone", 0), status=EXIT_1) == crashed
+    # It had been told to leave, and did; the server went on leaving.
+    assert outcome(asked("shutdown", 0.1), asked("server-gone", 0), status=EXIT_0)[0] == "finished"
