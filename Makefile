@@ -3,8 +3,10 @@
 
 PYTHON3 ?= python3
 PYTHON := .venv/bin/python
+INSTALLED := .venv/.installed
 READY := .venv/.ready
 PAGE_SOURCES := $(shell find ui -type f -not -path '*/node_modules/*')
+SOURCES := pyproject.toml scripts/setup hatch_build.py build_page.py src/holter/native/signal_witness.c $(PAGE_SOURCES)
 QUICK_TESTS := $(wildcard tests/unit tests/contract tests/architecture)
 
 # With -j each job prints in one piece; make before 4.0 cannot.
@@ -12,12 +14,12 @@ ifneq ($(filter output-sync,$(.FEATURES)),)
 MAKEFLAGS += --output-sync=target
 endif
 
-.PHONY: help demo test check bench bench-server zoo format lint types quick-tests every-test system-packages
+.PHONY: help demo test check bench bench-server bench-page zoo format lint types quick-tests every-test system-packages
 
 help: ## list these targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-demo: $(READY) ## record real runs, kill one of them, show what is left
+demo: $(INSTALLED) ## record real runs, kill one of them, show what is left
 	@$(PYTHON) scripts/demo
 
 test: lint types every-test ## run every test, and the checks
@@ -27,8 +29,11 @@ check: lint types quick-tests ## format, lint, types, import contracts, unit, co
 bench: $(READY) ## measure the figures that the README quotes
 	@$(PYTHON) benchmarks/run.py
 
-bench-server: $(READY) ## measure what the server's index costs
+bench-server: $(READY) ## measure what the server's index costs, beside MLflow, Aim and trackio
 	@$(PYTHON) benchmarks/server_run.py
+
+bench-page: $(READY) system-packages ## measure the web page in Chromium, beside MLflow's and trackio's
+	@$(PYTHON) benchmarks/page_run.py
 
 zoo: $(READY) system-packages ## provoke every fault in every mode, say how good the verdicts are, write docs/zoo.md
 	@$(PYTHON) -m tests.zoo --write $(ZOO_ARGS)
@@ -53,6 +58,11 @@ every-test: $(READY) system-packages
 system-packages:
 	@scripts/system-packages
 
-$(READY): pyproject.toml scripts/setup hatch_build.py build_page.py src/holter/native/signal_witness.c $(PAGE_SOURCES)
+# Whoever wants to see the product waits for what it needs, not for what its tests need.
+$(INSTALLED): $(SOURCES)
 	@scripts/setup $(PYTHON3)
 	@touch $@
+
+$(READY): $(SOURCES)
+	@scripts/setup $(PYTHON3) dev
+	@touch $(INSTALLED) $@

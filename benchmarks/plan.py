@@ -14,6 +14,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     scratch: Path
     peers: Path | None = None
     """The Python that has the peers; None where they are left out."""
+    is_alone: bool = False
+    """No other tracker is wanted."""
     is_quick: bool = False
     """A smoke pass: everything runs, the figures mean nothing."""
     is_long: bool = False

@@ -18,6 +18,8 @@ class Result(msgspec.Struct, kw_only=True):
     """One run of one measure, as it is kept in benchmarks/results."""
 
     measure: str
+    command: str = ""
+    """What measures it again."""
     method: str
     """The measure's docstring: its title, an empty line, how it is measured."""
     date: str
@@ -98,7 +100,8 @@ def _docs_part(result: Result) -> str:
     for table in tables:
         parts += [f"{table.title}:"] if table.title else []
         parts.append(markdown_table(table.head, table.rows))
-    parts += [*result.found.notes, f"`benchmarks/run.py {result.measure}`. {_circumstances(result)}"]
+    command = result.command or f"benchmarks/run.py {result.measure}"
+    parts += [*result.found.notes, f"`{command}`. {_circumstances(result)}"]
     return "\n\n".join(parts)
 
 
