@@ -31,3 +31,7 @@ class TestConsole(storage_contract.ConsoleContract):
 
 class TestBlobs(storage_contract.BlobsContract):
     """The blobs of each engine."""
+
+
+class TestSurvival(storage_contract.SurvivalContract):
+    """The other ports of each engine when processes die."""

@@ -16,7 +16,7 @@ from holter.model.clock import Clock
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.storage.embedded.database import Database
-from holter.storage.opening import Storage, open_storage
+from holter.storage.opening import Storage, load_engine, open_storage
 from holter.storage.runs import RunQuery, RunRow
 from holter.storage.series import Line
 from holter.testing.clocks import FakeClock
@@ -114,7 +114,7 @@ def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
     Database(str(tmp_path / "x.db"), [first, "CREATE TABLE more (a TEXT)"]).close()
 
 
-@pytest.mark.parametrize("name", ["runs.db", "series.db", "console.db"])
+@pytest.mark.parametrize("name", ["runs.db", "series.db", "console.db", "blobs.db"])
 def test_damage_is_told_and_the_index_can_be_made_again(tmp_path: Path, journal: RemoteJournal, name: str) -> None:
     url, data = f"sqlite:{tmp_path / 'index'}", str(tmp_path / "data")
     storage = open_storage(url)
@@ -136,7 +136,7 @@ def test_damage_is_told_and_the_index_can_be_made_again(tmp_path: Path, journal:
     again.close()
 
 
-def test_a_chunk_that_rots_is_told(tmp_path: Path) -> None:
+def test_a_chunk_that_rots_is_told_and_remembered(tmp_path: Path) -> None:
     storage = open_storage(f"sqlite:{tmp_path}")
     put_in(storage, "run")
     storage.close()
@@ -149,6 +149,11 @@ def test_a_chunk_that_rots_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageDamaged):
         [storage.series.points(Line("run", key)) for key in ("loss", "acc")]
     storage.close()
+    # Such damage is not seen when a file is opened; but it was seen.
+    with pytest.raises(StorageDamaged, match="rebuild"):
+        open_storage(f"sqlite:{tmp_path}")
+    load_engine("sqlite:").discard_index(f"sqlite:{tmp_path}")
+    open_storage(f"sqlite:{tmp_path}").close()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`holter ui` with real runs that are being written and killed: tables, charts, consoles, files, live changes."""
 
+import gzip
 import json
 import signal
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
 from tests.e2e.programs import Program, data_directory, run, start, wait_until
 from tests.e2e.servers import Served, Stream, holter, stream, ui
@@ -142,6 +144,28 @@ def test_the_console_by_range_tail_and_search(server: Served) -> None:
     hits = server.get(f"/runs/{run_id}/console", search="STEP 9", after=11, count=2)
     assert [line["text"] for line in hits["lines"]] == ["step 90", "step 91"]
     assert server.http.get("/runs/nobody/console").status_code == 404
+
+
+@pytest.mark.parametrize("accepted", ["gzip", "zstd", "identity"])
+def test_a_large_answer_is_packed_for_those_who_can_unpack_it(server: Served, accepted: str) -> None:
+    source = "import holter\nholter.init(id='talks')\nfor number in range(1000):\n    print('line', number)\n"
+    assert run(source).returncode == 0
+    wait_until(lambda: server.http.get("/runs/talks").status_code == 200)
+    wait_until(lambda: len(server.get("/runs/talks/console", tail=2000)["lines"]) == 1000)
+    with server.http.stream(
+        "GET", "/runs/talks/console", params={"tail": 2000}, headers={"accept-encoding": accepted}
+    ) as answer:
+        sent = b"".join(answer.iter_raw())
+    assert answer.headers.get("content-encoding", "identity") == accepted
+    assert int(answer.headers["content-length"]) == len(sent)
+    match accepted:
+        case "gzip":
+            unpacked = gzip.decompress(sent)
+        case "zstd":
+            unpacked = zstandard.decompress(sent)
+        case _:
+            unpacked = sent
+    assert [line["text"] for line in json.loads(unpacked)["lines"]] == [f"line {number}" for number in range(1000)]
 
 
 def test_files_come_whole_in_ranges_and_harmless(server: Served) -> None:

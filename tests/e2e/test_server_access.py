@@ -135,6 +135,20 @@ def test_a_write_with_a_cookie_needs_the_word_of_our_page(server: Served) -> Non
         assert client.get("/runs").status_code == 401
 
 
+def test_a_copy_of_a_cookie_is_worthless_after_the_logout(server: Served) -> None:
+    client, csrf = browser(server, server.key)
+    other, _ = browser(server, server.key)
+    with contextlib.closing(client), contextlib.closing(other):
+        copied = dict(client.cookies)
+        with httpx.stream("GET", f"{server.address}{API}/events", cookies=copied) as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith("id: ")
+            assert client.post("/logout", json={}, headers={"x-holter-csrf": csrf}).status_code == 200
+            assert httpx.get(f"{server.address}{API}/runs", cookies=copied).status_code == 401
+            assert list(lines) == ["event: hello", "data: {}", ""]  # it ends at once
+        assert other.get("/runs").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

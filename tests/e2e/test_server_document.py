@@ -1,5 +1,6 @@
 """The server does what its own OpenAPI document says, whatever is sent."""
 
+import re
 import subprocess
 import sys
 
@@ -37,5 +38,7 @@ def test_every_answer_is_one_that_the_document_has() -> None:
             timeout=380,
         )
         assert found.returncode == 0, found.stdout[-6000:]
-        assert "Tested: 2" in found.stdout
+        tested = re.search(r"Tested: (\d+)", found.stdout)
+        assert tested is not None
+        assert int(tested[1]) >= 25
         assert "Traceback" not in served.output.read_text()

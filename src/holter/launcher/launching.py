@@ -11,6 +11,7 @@ from typing import Any
 
 from holter.errors import NotRunnable
 from holter.launcher.attending import Attendant, hold_signals
+from holter.launcher.listening import Listener
 from holter.launcher.output import Output
 from holter.launcher.program import find_program, replace_by, spawn
 from holter.launcher.recorded import RecordedCommand
@@ -183,6 +184,7 @@ class _Launch:
             followed=tuple(self.streams.followed),
             pumped=pumped,
             upload=chosen_upload(self.settings, complain=self.voice.warn),
+            by_launcher=True,
         )
         pidfd = open_pidfd(pid)
         try:
@@ -190,7 +192,8 @@ class _Launch:
             with theirs:
                 descriptors = self.output.descriptors if self.output else []
                 spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
-        except OSError as error:
+            Listener(self.link, pid, voice=self.voice, allow_stop=self.settings.allow_stop).start()
+        except (OSError, RuntimeError) as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
         finally:
             if pidfd >= 0:

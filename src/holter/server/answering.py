@@ -13,10 +13,12 @@ from starlette.types import Send
 
 from holter.errors import HolterError, Refused
 from holter.server.desk import Desk
+from holter.server.packing import choose, pack
 from holter.server.problems import Error, Problem, problem_of
 from holter.server.routing import Reply, Route, Visit, read_asked
 from holter.server.security.access import CSRF_HEADER, Visitor
 from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
+from holter.wire.connection import is_loopback
 
 MOST_JSON_BYTES = 1 << 20
 MOST_BODY_BYTES = 32 << 20
@@ -74,10 +76,35 @@ async def _answer(route: Route, desk: Desk, request: Request) -> Response:
         headers=request.headers,
         is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
     )
-    result = await run_in_threadpool(route.answer, visit, asked)
+    return await run_in_threadpool(_work_out, route, visit, asked, request)
+
+
+def _work_out(route: Route, visit: Visit, asked: msgspec.Struct, request: Request, /) -> Response:
+    """In a worker thread: large answers take a while to encode."""
+    result = route.answer(visit, asked)
     if request.method == "HEAD" and isinstance(result, Reply) and result.stream is not None:
         return Response(None, result.status, {**PLAIN, **result.headers}, result.media)
-    return respond(result)
+    return _packed(respond(result), request)
+
+
+def _packed(response: Response, request: Request) -> Response:
+    if isinstance(response, StreamingResponse):
+        return response
+    media = response.headers.get("content-type", "")
+    accepted = request.headers.get("accept-encoding", "")
+    how = choose(accepted, media, size=len(response.body), is_far=_is_far(request))
+    if how:
+        response.body = pack(bytes(response.body), how)
+        response.headers["content-length"] = str(len(response.body))
+        response.headers["content-encoding"] = how
+        response.headers["vary"] = "accept-encoding"
+    return response
+
+
+def _is_far(request: Request) -> bool:
+    """Whether there is a network between us, or a proxy before which there is one."""
+    host = request.client.host if request.client else ""
+    return "x-forwarded-proto" in request.headers or "x-forwarded-for" in request.headers or not is_loopback(host)
 
 
 def _admit(route: Route, desk: Desk, request: Request) -> Visitor | None:

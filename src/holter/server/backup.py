@@ -3,16 +3,16 @@
 import contextlib
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator, Mapping
 
 from holter.errors import UsageError
 from holter.journal.rundir import make_private
+from holter.server.ingest.deletions import FOLDER as DELETIONS
 from holter.server.ingest.index_place import index_directory
 from holter.server.security.keyring import SECRETS
 
-# Of the index only what no journal can give back.
-NAMES_OF_BLOBS, BLOBS = "blobs.db", "blobs"
+# Of the index only what nothing can give back.
+BLOBS = "blobs"
 
 
 def make_backup(data: str, target: str, *, environ: Mapping[str, str]) -> int:
@@ -29,27 +29,17 @@ def make_backup(data: str, target: str, *, environ: Mapping[str, str]) -> int:
     make_private(os.path.dirname(partial))
     os.mkdir(partial, 0o700)
     try:
-        # Names first: a blob that is named was there before its name.
-        index = index_directory(data, environ)
-        copied = _copy_database(os.path.join(index, NAMES_OF_BLOBS), os.path.join(partial, "index"))
-        copied += _copy_tree(os.path.join(index, BLOBS), os.path.join(partial, "index", BLOBS))
-        for folder in ("runs", SECRETS):
+        copied = 0
+        for folder in ("runs", DELETIONS, SECRETS):
             copied += _copy_tree(os.path.join(data, folder), os.path.join(partial, folder))
+        # Behind the runs: a blob that a run has a name for was there before its name.
+        blobs = os.path.join(index_directory(data, environ), BLOBS)
+        copied += _copy_tree(blobs, os.path.join(partial, "index", BLOBS))
         os.rename(partial, target)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return copied
-
-
-def _copy_database(source: str, folder: str) -> int:
-    if not os.path.exists(source):
-        return 0
-    make_private(folder)
-    target = os.path.join(folder, os.path.basename(source))
-    with contextlib.closing(sqlite3.connect(source)) as found, contextlib.closing(sqlite3.connect(target)) as copy:
-        found.backup(copy)
-    return os.path.getsize(target)
 
 
 def _copy_tree(source: str, target: str) -> int:

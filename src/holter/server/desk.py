@@ -11,9 +11,11 @@ from holter.errors import StorageDamaged
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
+from holter.server.ingest.deletions import Deletions
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.pacing import Pacer
+from holter.server.ingest.uploads import name_all
 from holter.server.live.casebook import Casebook
 from holter.server.live.changes import Changes
 from holter.server.live.follower import Follower
@@ -21,6 +23,7 @@ from holter.server.security.access import Doorman
 from holter.server.security.keyring import SECRETS, open_keys
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
 from holter.server.security.private_files import read_secret
+from holter.server.security.sessions import EndedSessions
 from holter.storage.opening import Storage, load_engine, open_storage
 
 Kind = Literal["ui", "server"]
@@ -55,14 +58,26 @@ class Desk:
         make_private(self.data)
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
         self.pacer = Pacer()
-        secret = read_secret(os.path.join(self.data, SECRETS, "secret"))
-        self.doorman = Doorman(open_keys(self.data), secret, token=settings.token, user=settings.user, now=time.time)
+        self.deletions = Deletions(self.data)
+        secrets = os.path.join(self.data, SECRETS)
+        self.doorman = Doorman(
+            open_keys(self.data),
+            read_secret(os.path.join(secrets, "secret")),
+            ended=EndedSessions(os.path.join(secrets, "ended-sessions")),
+            token=settings.token,
+            user=settings.user,
+            now=time.time,
+        )
         self.was_damaged = ""
         """What was wrong with the index, where it had to be begun anew."""
         self.storage: Storage = self._open_storage()
         self.changes = Changes(time.time_ns() // 1_000_000)
         self.casebook = Casebook(
-            self.data, lateness=self.lateness, changes=self.changes, asks_again=settings.kind == "ui"
+            self.data,
+            runs=self.storage.runs,
+            lateness=self.lateness,
+            changes=self.changes,
+            asks_again=settings.kind == "ui",
         )
         self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=self.lateness)
         self.follower = Follower(
@@ -88,13 +103,16 @@ class Desk:
         return self.clock.now_ns() / 1e9
 
     def _open_storage(self) -> Storage:
-        """Whatever is wrong with the index, the journals have it all: a damaged one is begun anew."""
+        """Whatever is wrong with the index, the runs' directories have it all: a damaged one is begun anew."""
         try:
-            return open_storage(self.url)
+            storage = open_storage(self.url)
         except StorageDamaged as error:
             self.was_damaged = str(error)
             load_engine(self.url).discard_index(self.url)
-            return open_storage(self.url)
+            storage = open_storage(self.url)
+        if not storage.runs.seen():
+            name_all(self.data, storage.blobs)
+        return storage
 
 
 def ui_token(data: str) -> str:

@@ -29,7 +29,9 @@ def listen(host: str, port: int | None) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in [port] if port is not None else [*range(PORT, PORT + NEXT_PORTS), 0]:
-        found = socket.socket(family, socket.SOCK_STREAM)
+        # Named, and not left to the default: asyncio turns Nagle's delay off only for what says that it is TCP, and
+        # without that each answer on a kept connection waits 40 ms for the reader's acknowledgement.
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, candidate))

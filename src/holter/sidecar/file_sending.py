@@ -74,17 +74,21 @@ class FileSender:
             if held is not None and held.sha256 == digest:
                 return
             path = f"/ingest/{quoted(self._run)}/files/{'/'.join(map(quoted, name.split('/')))}"
-            offset, is_complete = 0, False
-            while not is_complete:
-                data = os.pread(file.fileno(), min(PART_BYTES, total - offset), offset)
+
+            def put(offset: int, data: bytes) -> KeptFile:
                 query = {"offset": offset, "total": total, "sha256": digest}
-                packed = packer.compress(data)
-                answer = self._connection.ask("PUT", path, query=query, data=packed, media=MEDIA_TYPE)
+                answer = self._connection.ask("PUT", path, query=query, data=packer.compress(data), media=MEDIA_TYPE)
                 kept: KeptFile = answer.json(KeptFile)
-                if kept.offset <= offset and not kept.is_complete and data:
+                return kept
+
+            # Of a large one the server may have a part already, from before one of us died.
+            have = put(0, b"") if total > PART_BYTES else KeptFile(0, is_complete=False)
+            while not have.is_complete:
+                data = os.pread(file.fileno(), min(PART_BYTES, total - have.offset), have.offset)
+                before, have = have.offset, put(have.offset, data)
+                if have.offset <= before and not have.is_complete and data:
                     return  # somebody else sends it, or nothing arrives: another time
-                yield max(0, kept.offset - offset)
-                offset, is_complete = kept.offset, kept.is_complete
+                yield max(0, have.offset - before)
 
 
 def _files(directory: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -82,7 +82,10 @@ class RunSender:
             return Sent()
         kept = self._post(parts)
         grown = sum(self._take(part, kept) for part in parts)
-        return Sent(bytes=grown, pace_s=kept.pace_s, stop=kept.stop, is_all=is_all or not grown)
+        # It may have kept less, to be sent again; but where nothing moves, nothing is gained by trying at once.
+        has_moved = any(self._have_of(part) != part.range.offset for part in parts)
+        has_all = all(self._have_of(part) >= part.range.offset + part.range.count for part in parts)
+        return Sent(bytes=grown, pace_s=kept.pace_s, stop=kept.stop, is_all=(is_all and has_all) or not has_moved)
 
     @property
     def has_foreign(self) -> bool:
@@ -117,6 +120,13 @@ class RunSender:
         self._have[name] = have
         return max(0, have - part.range.offset)
 
+    def _have_of(self, part: Part) -> int:
+        """What the server has of it; of what it does not take, there is nothing left to be sent."""
+        name = part.range.name
+        if name in self.refused:
+            return part.range.offset + part.range.count
+        return (self._have or {}).get(name, 0)
+
     def _collect(self, *, is_final: bool, with_foreign: bool) -> tuple[list[Part], bool]:
         """A batch, and whether it is all that there is."""
         room = BATCH_BYTES
@@ -133,10 +143,9 @@ class RunSender:
         for journal, paths in list_segments(self.directory).items():
             if journal in self.refused or (not with_foreign and self._is_foreign(journal, paths)):
                 continue
-            stream = self._streams.setdefault(journal, JournalStream())
             offset = have.get(journal, 0)
             try:
-                data = stream.read(paths, offset, most=BATCH_BYTES // 2, is_final=is_final)
+                data = self._read_journal(journal, paths, offset=offset, is_final=is_final)
             except JournalError as error:
                 self.refused[journal] = str(error)
                 continue
@@ -147,6 +156,16 @@ class RunSender:
             data = b"" if name in self.refused else self._read_text(name, offset, is_final=is_final)
             if data:
                 yield Part(Range(kind="text", name=name, offset=offset, count=len(data)), data)
+
+    def _read_journal(self, journal: str, paths: list[str], *, offset: int, is_final: bool) -> bytes:
+        """What follows an offset, over the ends of segments; half of a batch where there is more than that."""
+        stream = self._streams.setdefault(journal, JournalStream())
+        data, most = b"", BATCH_BYTES // 2
+        while more := stream.read(paths, offset + len(data), most=most - len(data), is_final=is_final):
+            data += more
+            if len(data) >= most:
+                break
+        return data
 
     def _is_foreign(self, journal: str, paths: list[str]) -> bool:
         if self._is_alone:

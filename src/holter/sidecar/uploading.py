@@ -14,6 +14,7 @@ from holter.model.records import Noted, Record
 from holter.sidecar.file_sending import FileSender
 from holter.sidecar.internal_log import write_down
 from holter.sidecar.sending import RunSender, Sent
+from holter.wire.batches import GONE
 from holter.wire.connection import Connection, parse_address
 from holter.wire.way_back import Say, Upload, Watch
 
@@ -54,6 +55,8 @@ class Backoff:
 class Uploader:
     """Sends one run to one server. Its thread keeps the sidecar alive for a bounded time after the end.
 
+    It ends for good where somebody deleted the run there.
+
     Args:
         record: keeps a sentence in the sidecar's journal; thread-safe.
     """
@@ -68,6 +71,7 @@ class Uploader:
         self._backoff = Backoff()
         self._notes = 0
         self._trouble = ""
+        self._is_deleted = False
         self._pace_s = 1.0
         self._files_at = 0.0
         self._foreign_at = time.monotonic() + FOREIGN_EVERY_S
@@ -91,9 +95,10 @@ class Uploader:
         sender = RunSender(self._watch.directory, self._watch.run, connection=connection, is_alone=False)
         files = FileSender(self._watch.directory, self._watch.run, connection=connection)
         try:
-            while not self._ended.wait(self._wait_s(sender, files)):
+            while not self._is_deleted and not self._ended.wait(self._wait_s(sender, files)):
                 pass
-            self._flush(sender, files)
+            if not self._is_deleted:
+                self._flush(sender, files)
         except Exception:  # noqa: BLE001  the boundary: the run is recorded all the same, and `holter sync` sends it
             write_down(self._watch.directory, f"ERROR {traceback.format_exc()}")
         finally:
@@ -150,6 +155,8 @@ class Uploader:
                     time.sleep(0.1)
             except (Refused, Unreachable) as error:
                 self._tell(error)
+                if self._is_deleted:
+                    return
                 time.sleep(min(self._backoff.next_s(error), 2.0))
         write_down(
             self._watch.directory, f"WARN not all of it is on {self._upload.url}: `{self._remedy}` sends the rest"
@@ -172,6 +179,7 @@ class Uploader:
             text = "; ".join(filter(None, (str(error), error.why, error.do)))
         else:
             text = f"it can't be reached ({error})"
+        self._is_deleted = isinstance(error, Refused) and error.status == GONE
         if text == self._trouble:
             return
         self._trouble = text

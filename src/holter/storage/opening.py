@@ -40,7 +40,10 @@ class Engine(Protocol):
         """The blobs."""
 
     def discard_index(self, url: str) -> None:
-        """Remove what the journals can give back: runs, series, console. Nobody may have it open."""
+        """Remove what the journals can give back: runs, series, console; and the names of blobs where they are damaged.
+
+        Nobody may have it open. Raises OSError.
+        """
 
 
 class Storage(msgspec.Struct, frozen=True, eq=False):

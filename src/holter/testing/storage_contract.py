@@ -7,5 +7,13 @@ rest. Nothing here knows which engine it is.
 from holter.testing.console_contract import BlobsContract, ConsoleContract
 from holter.testing.runs_contract import RunsContract
 from holter.testing.series_contract import SeriesContract, SeriesSurvivalContract
+from holter.testing.survival_contract import SurvivalContract
 
-__all__ = ["BlobsContract", "ConsoleContract", "RunsContract", "SeriesContract", "SeriesSurvivalContract"]
+__all__ = [
+    "BlobsContract",
+    "ConsoleContract",
+    "RunsContract",
+    "SeriesContract",
+    "SeriesSurvivalContract",
+    "SurvivalContract",
+]

@@ -15,6 +15,8 @@ from holter.journal.stop_request import StopRequest
 
 MEDIA_TYPE = "application/zstd"
 MOST_RANGES = 256
+GONE = 410
+"""The status for a run that was deleted on the server: whoever sends it should stop."""
 _LENGTH = struct.Struct("<I")
 Kind = Literal["journal", "text"]
 

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import ipaddress
 import socket
+import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -12,10 +13,14 @@ import msgspec
 
 from holter.errors import Refused, Unreachable, UsageError
 from holter.version import __version__
+from holter.wire.proxies import find_proxy
 
 PREFIX = "/api/v1"
 MOST_ANSWER_BYTES = 1 << 30
 _PORTS = {"http": 80, "https": 443}
+ZSTD = "zstd"
+# Of OpenSSL: self-signed, or signed by somebody who is not known here.
+_UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -29,7 +34,7 @@ class Address(msgspec.Struct, frozen=True):
     @property
     def is_open_to_listeners(self) -> bool:
         """Whether a key would go over a network that anybody may listen to."""
-        return self.scheme == "http" and not _is_loopback(self.host)
+        return self.scheme == "http" and not is_loopback(self.host)
 
     @property
     def url(self) -> str:
@@ -77,6 +82,7 @@ class Connection:
     """One connection, opened when it is needed and again when it broke. Used by one thread.
 
     Every request of ours may be repeated without harm; one that broke on a connection that had been kept open is.
+    It goes through the proxy that the environment names, but for servers on this machine.
     """
 
     def __init__(self, address: Address, key: str, *, timeout_s: float = 30.0) -> None:
@@ -84,7 +90,13 @@ class Connection:
         self._timeout_s = timeout_s
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._headers["user-agent"] = f"holter/{__version__}"
+        self._is_near = is_loopback(address.host)
+        if not self._is_near:
+            self._headers["accept-encoding"] = ZSTD
         self._http: http.client.HTTPConnection | None = None
+        self._prefix = ""
+        """Before the path of a request, where a proxy has to know the rest of the address."""
+        self._for_proxy: dict[str, str] = {}
 
     def ask(
         self,
@@ -131,9 +143,9 @@ class Connection:
     def _ask(self, method: str, target: str, data: bytes, headers: Mapping[str, str], /) -> Answer:
         if self._http is None:
             self._http = self._open()
-        self._http.request(method, target, body=data or None, headers=dict(headers))
+        self._http.request(method, self._prefix + target, body=data or None, headers={**headers, **self._for_proxy})
         response = self._http.getresponse()
-        body = response.read(MOST_ANSWER_BYTES)
+        body = _unpacked(response.read(MOST_ANSWER_BYTES), response.getheader("content-encoding"))
         if response.will_close:
             self.close()
         if 200 <= response.status < 300:
@@ -142,13 +154,24 @@ class Connection:
 
     def _open(self) -> http.client.HTTPConnection:
         address = self.address
+        proxy = None if self._is_near else find_proxy(address.scheme, address.host, address.port)
+        host, port = (proxy.host, proxy.port) if proxy else (address.host, address.port)
+        for_proxy = {"proxy-authorization": proxy.authorization} if proxy and proxy.authorization else {}
+        self._prefix, self._for_proxy = "", {}
         if address.scheme == "https":
-            opened: http.client.HTTPConnection = http.client.HTTPSConnection(
-                address.host, address.port, timeout=self._timeout_s
-            )
+            opened: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=self._timeout_s)
+            if proxy:
+                opened.set_tunnel(address.host, address.port, for_proxy)
         else:
-            opened = http.client.HTTPConnection(address.host, address.port, timeout=self._timeout_s)
-        opened.connect()
+            opened = http.client.HTTPConnection(host, port, timeout=self._timeout_s)
+            if proxy:
+                self._prefix, self._for_proxy = msgspec.structs.replace(address, base="").url, for_proxy
+        try:
+            opened.connect()
+        except OSError as error:
+            if proxy is None:
+                raise
+            raise Unreachable(f"{_because(error)}, through the proxy {host}:{port}") from error
         opened.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return opened
 
@@ -181,13 +204,37 @@ def _retry_s(response: http.client.HTTPResponse) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 8 else None
 
 
+def _unpacked(body: bytes, packed_as: str | None) -> bytes:
+    """Raises Unreachable for what is packed in another way than we asked for, or damaged."""
+    if packed_as is None or packed_as == "identity":
+        return body
+    import zstandard  # only for answers that came a long way
+
+    if packed_as != ZSTD:
+        raise Unreachable(f"the answer is packed as {packed_as!r}, which nobody asked for")
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(body) as reader:
+            return reader.read(MOST_ANSWER_BYTES)
+    except zstandard.ZstdError as error:
+        raise Unreachable(f"the answer can't be unpacked: {error}") from error
+
+
 def _because(error: OSError | http.client.HTTPException) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error) or type(error).__name__
-    return f"{type(error).__name__} {error}".strip()
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__} {error}".strip()
+    if isinstance(error, ssl.SSLCertVerificationError):
+        because = f"its certificate is not trusted: {error.verify_message}"
+        advice = "; SSL_CERT_FILE may name the file with the certificate of whoever signed it"
+        return because + advice if error.verify_code in _UNKNOWN_ISSUER else because
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason}): does it speak https there?"
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return error.strerror or str(error) or type(error).__name__
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is this machine, whatever its network."""
     if host == "localhost":
         return True
     try:

@@ -57,6 +57,10 @@ class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_default
     pumped: Pumped | None = None
     upload: Upload | None = None
     """None where the run stays on this machine."""
+    by_launcher: bool = False
+    """The other end is `holter run`, and not the process: it listens for a program that does not do so itself."""
+    server_pid: int = 0
+    """Of a notebook's kernel: the Jupyter server that started it, without which it leaves."""
 
 
 class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_defaults=True):

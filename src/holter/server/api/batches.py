@@ -8,6 +8,7 @@ import msgspec
 from holter.errors import JournalError, UsageError
 from holter.journal.stop_request import read_stop_request
 from holter.server.api.ingest import unpacked
+from holter.server.removal import taking_in
 from holter.server.routing import Route, Visit
 from holter.wire.batches import MOST_RANGES, Kept, Range, decode_batch
 
@@ -26,17 +27,18 @@ def receive_batch(visit: Visit, asked: AskedBatch) -> Kept:
         raise UsageError(f"{len(head.ranges):,} ranges at once: {MOST_RANGES} are the most")
     offsets: dict[str, int] = {}
     refused: dict[str, str] = {}
-    for each, data in zip(head.ranges, parts, strict=True):
-        try:
-            offsets[each.name] = _keep(visit, asked.run, each, data)
-        except (JournalError, UsageError) as error:
-            refused[each.name] = str(error)
+    with taking_in(visit.desk, asked.run):
+        for each, data in zip(head.ranges, parts, strict=True):
+            try:
+                offsets[each.name] = _keep(visit, asked.run, each, data)
+            except (JournalError, UsageError) as error:
+                refused[each.name] = str(error)
     return Kept(
         id=head.id,
         offsets=offsets,
         refused=refused,
         stop=read_stop_request(directory),
-        pace_s=visit.desk.pacer.note(asked.run, time.monotonic()),
+        pace_s=visit.desk.pacer.note(asked.run, time.monotonic(), is_watched=visit.desk.changes.readers > 0),
     )
 
 

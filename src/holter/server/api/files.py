@@ -124,6 +124,6 @@ ROUTES = [
         answer=read_run_file,
         asked=AskedFile,
         result=bytes,
-        media="application/octet-stream",
+        media="*/*",
     ),
 ]

@@ -70,7 +70,10 @@ def login(visit: Visit, asked: Login) -> Reply:
 
 
 def logout(visit: Visit, asked: Nothing) -> Reply:
-    """Forget the cookie"""
+    """End the session: its cookie is worthless from now on, here and wherever a copy of it is"""
+    if visit.who.session:
+        visit.desk.doorman.end_session(visit.who.session)
+        visit.desk.changes.end_unwelcome()
     return Reply(data=b"{}", headers={"set-cookie": session_cookie(visit, "")})
 
 

@@ -7,8 +7,10 @@ import msgspec
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, read_stop_request
 from holter.server.ingest.holdings import journal_offsets, transcript_offsets
+from holter.server.ingest.uploads import name_upload
 from holter.server.query.run_files import checked_name
-from holter.server.routing import Route, Visit
+from holter.server.removal import taking_in
+from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.gate import ZSTD
 
 MOST_UNPACKED_BYTES = 64 << 20
@@ -81,6 +83,7 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
     """What the server has of a run"""
+    visit.desk.deletions.check(asked.run)
     directory = visit.desk.casebook.directory(asked.run)
     blobs = visit.desk.storage.blobs
     files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(asked.run).items()}
@@ -95,31 +98,42 @@ def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
 def receive_journal(visit: Visit, asked: JournalRange) -> KeptRange:
     """Keep a range of a journal; a repeat is a no-op"""
     data = unpacked(visit)
-    offset = visit.desk.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
+    with taking_in(visit.desk, asked.run):
+        offset = visit.desk.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
 
 
 def receive_transcript(visit: Visit, asked: TranscriptRange) -> KeptRange:
     """Keep a range of a file of the console; a repeat is a no-op"""
     data = unpacked(visit)
-    offset = visit.desk.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
+    with taking_in(visit.desk, asked.run):
+        offset = visit.desk.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
 
 
 def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
     """Keep a range of a file; the file is there when all of it is"""
-    visit.desk.casebook.directory(asked.run)
+    directory = visit.desk.casebook.directory(asked.run)
     name = checked_name(asked.path)
     blobs = visit.desk.storage.blobs
     data = unpacked(visit)
     if asked.offset + len(data) > asked.total:
         raise Refused(400, f"the range ends behind the {asked.total:,} bytes that the file has")
-    have = blobs.stage(asked.sha256, data, offset=asked.offset)
-    if have < asked.total:
-        return KeptFile(have, is_complete=False)
-    blobs.seal(asked.sha256)
-    blobs.attach(asked.run, {name: asked.sha256})
+    with taking_in(visit.desk, asked.run):
+        have = blobs.stage(asked.sha256, data, offset=asked.offset)
+        if have < asked.total:
+            return KeptFile(have, is_complete=False)
+        blobs.seal(asked.sha256)
+        name_upload(directory, name, digest=asked.sha256)
+        blobs.attach(asked.run, {name: asked.sha256})
     return KeptFile(have, is_complete=True)
+
+
+def restore(visit: Visit, asked: AskedHoldings) -> Nothing:
+    """Take a run again that was deleted; idempotent"""
+    visit.desk.casebook.directory(asked.run)
+    visit.desk.deletions.forget(asked.run)
+    return Nothing()
 
 
 def _kept(visit: Visit, run: str, offset: int) -> KeptRange:
@@ -148,6 +162,7 @@ def unpacked(visit: Visit) -> bytes:
 
 ROUTES = [
     Route(method="GET", path="/ingest/{run}", answer=holdings, asked=AskedHoldings, result=Holdings, needs="write"),
+    Route(method="POST", path="/ingest/{run}/restore", answer=restore, asked=AskedHoldings, needs="write", body="json"),
     Route(
         method="POST",
         path="/ingest/{run}/journals/{journal}",

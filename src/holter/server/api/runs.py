@@ -9,13 +9,14 @@ import msgspec
 from holter.catalog.command_journal import as_command, write_down
 from holter.catalog.removal import UNTOUCHED_S, protection
 from holter.catalog.run_view import MAIN, LoadedRun
-from holter.catalog.trash import Trash, weigh
+from holter.catalog.trash import weigh
 from holter.errors import NoRun, Refused
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Edited, Exited, Finished, Launched
 from holter.model.state import RUNNING
 from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
 from holter.server.query.tables import TableTexts, read_query
+from holter.server.removal import remove_run
 from holter.server.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Compare
 from holter.storage.runs import RunQuery
@@ -171,19 +172,14 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
 
 
 def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
-    """Remove a run for good; not one that is alive"""
+    """Remove a run for good; not one that is alive. What is still sent of it is refused"""
     loaded = visit.desk.casebook.load(asked.run)
     is_settled = loaded.is_settled or (asked.force and loaded.view.state != RUNNING)
     # A person has looked at it: nobody has to wait until it was left alone for a while.
     because = protection(weigh(loaded.view, is_settled=is_settled), time.time() + UNTOUCHED_S)
     if because:
         raise Refused(409, f"run {asked.run} stays", why=because, do="stop it first; force=true for one that is lost")
-
-    def remove() -> None:
-        Trash(visit.desk.data).remove(asked.run)
-        visit.desk.ingest.forget(asked.run)
-
-    visit.desk.follower.call(remove).result(60)
+    remove_run(visit.desk, asked.run, by=visit.who.name)
     visit.desk.changes.note("removed", asked.run, project=loaded.view.project, data={"run": asked.run})
     return Nothing()
 

@@ -59,6 +59,7 @@ def revoke_key(visit: Visit, asked: AskedKey) -> Nothing:
     """Take a key back; who uses it is out at once"""
     if not visit.desk.doorman.keys.revoke(asked.id):
         raise Refused(404, f"there is no key {asked.id[:40]!r}")
+    visit.desk.changes.end_unwelcome()
     return Nothing()
 
 

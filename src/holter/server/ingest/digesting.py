@@ -4,7 +4,7 @@ import msgspec
 
 from holter.catalog.run_view import PROGRAM
 from holter.journal.digest import Digest, add_record
-from holter.model.records import LASTING, Opened
+from holter.model.records import LASTING, Flushed, Opened
 from holter.server.ingest.feed import Fed
 from holter.storage.console import Event
 from holter.storage.series import Rows
@@ -56,11 +56,11 @@ class GrowingDigest:
 
 
 def events_of(journal: str, fed: Fed) -> list[Event]:
-    """The lasting records of a piece."""
+    """The lasting records of a piece, and where the program made sure of its rows."""
     return [
         Event(record.at_ns, journal, offset, type(record).__name__, msgspec.to_builtins(record))
         for offset, record in fed.records
-        if isinstance(record, LASTING)
+        if isinstance(record, (*LASTING, Flushed))
     ]
 
 

@@ -12,7 +12,7 @@ from holter.journal.rundir import list_segments
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.digesting import GrowingDigest, events_of
 from holter.server.ingest.feed import Fed, JournalFeed
-from holter.server.ingest.run_rows import Moment, Projected, project_run
+from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.opening import Storage
 from holter.storage.run_fields import is_late
@@ -97,7 +97,8 @@ class FollowedRun:
         if projected.row.state == RUNNING and not late:
             return projected
         if self._judged is None or self._judged[:2] != (version, late):
-            self._judged = (version, late, self._judge(now_ns, lateness))
+            theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
+            self._judged = (version, late, self._judge(theirs_ns, lateness))
         return msgspec.structs.replace(projected, row=_with_verdict(projected.row, self._judged[2]))
 
     @property

@@ -89,6 +89,18 @@ class Ingest:
         self._update_some_rows(changes)
         return [change for change in changes.values() if change]
 
+    def take_in_arrived(self) -> list[Change]:
+        """The part of `tick` that cannot wait: read what was received, of runs that are known to be alive."""
+        with self._lock:
+            arrived = self._arrived & self._live.keys()
+            self._arrived -= arrived
+        changes: dict[str, Change] = {}
+        self._read_some(arrived, changes)
+        for run, change in changes.items():
+            if self._is_due(run, change):
+                self._rows_put.pop(run, None)  # with the next tick
+        return [change for change in changes.values() if change]
+
     @property
     def is_behind(self) -> bool:
         """Whether there is more to read at once: then the next `tick` need not wait."""
@@ -109,6 +121,10 @@ class Ingest:
 
     def forget(self, run: str) -> None:
         """Remove a run from the ports, its blobs too; its directory is the caller's to remove, before this."""
+        with self._lock:
+            self._arrived.discard(run)
+            self._received_runs.discard(run)
+        self._received.forget(run)
         self._drop(run)
         self._storage.blobs.delete(run)
 
@@ -131,7 +147,9 @@ class Ingest:
 
     def _update_some_rows(self, changes: dict[str, Change]) -> None:
         deadline = time.monotonic() + ROWS_S
-        for run in sorted(self._live, key=lambda run: self._rows_put.get(run, 0)):
+        # One that was not read yet looks as if nothing had come for long.
+        read = self._live.keys() - set(self._waiting)
+        for run in sorted(read, key=lambda run: self._rows_put.get(run, 0)):
             if self._is_due(run, changes.setdefault(run, Change(run))):
                 self._project(run)
             if time.monotonic() > deadline:

@@ -3,8 +3,9 @@
 import threading
 
 MESSAGES_PER_S = 250.0
-"""Less than a key may ask for in the long run."""
-LEAST_S = 0.8
+"""Less than a key may ask for in the long run, and than a machine with other work can do."""
+LEAST_S, WATCHED_LEAST_S = 1.0, 0.5
+"""The second while somebody looks at the page."""
 MOST_S = 10.0
 """Heartbeats come every 5 s and are late after 15: a run that waits longer would look dead."""
 
@@ -18,7 +19,7 @@ class Pacer:
         self._pruned_at = 0.0
         self._live = 0
 
-    def note(self, run: str, now: float) -> float:
+    def note(self, run: str, now: float, *, is_watched: bool) -> float:
         """A run has sent something; returns how many seconds it should wait before it sends again."""
         with self._lock:
             self._heard[run] = now
@@ -26,4 +27,5 @@ class Pacer:
                 self._pruned_at = now
                 self._heard = {each: at for each, at in self._heard.items() if now - at < 2 * MOST_S}
                 self._live = len(self._heard)
-            return min(MOST_S, max(LEAST_S, self._live / MESSAGES_PER_S))
+            least_s = WATCHED_LEAST_S if is_watched else LEAST_S
+            return min(MOST_S, max(least_s, self._live / MESSAGES_PER_S))

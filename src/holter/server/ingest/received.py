@@ -44,8 +44,9 @@ class ReceivedRuns:
             raise UsageError(f"a journal is named by 32 lower-case hexadecimal digits, not {journal[:80]!r}")
         directory = self._directory(run)
         with self._lock:
-            kept = self._open.pop(directory + journal, None) or _ReceivedJournal(directory, journal)
-            self._open[directory + journal] = kept
+            place = os.path.join(directory, journal)
+            kept = self._open.pop(place, None) or _ReceivedJournal(directory, journal)
+            self._open[place] = kept
             dropped = self._open.popitem(last=False)[1] if len(self._open) > MOST_OPEN else None
         if dropped is not None:
             dropped.close()
@@ -70,6 +71,14 @@ class ReceivedRuns:
                 return have
             finally:
                 os.close(fd)
+
+    def forget(self, run: str) -> None:
+        """Close what is open of a run that was removed: until then its bytes stay on the disk."""
+        directory = self._directory(run)
+        with self._lock:
+            dropped = [self._open.pop(place) for place in list(self._open) if place.startswith(directory + os.sep)]
+        for journal in dropped:
+            journal.close()
 
     def close(self) -> None:
         """Idempotent."""
@@ -122,8 +131,11 @@ class _ReceivedJournal:
             self._folder = -1
 
     def _open_folder(self) -> None:
-        if self._folder >= 0 and os.fstat(self._folder).st_nlink:
-            return
+        if self._folder >= 0:
+            if os.fstat(self._folder).st_nlink:
+                return
+            os.close(self._folder)
+            self._folder = -1
         make_private(self._directory)
         self._folder = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
 

@@ -10,6 +10,7 @@ from holter.catalog.run_view import (
     counted_marks,
     described_as,
     edits,
+    last_seen_ns,
     merged_config,
     merged_summary,
     newest_clients,
@@ -75,6 +76,19 @@ def awaited_journals(digests: Sequence[Digest], seen: Sequence[Witness]) -> list
     }
     newest = newest_clients(list(digests))
     return [each.journal for each in newest if (process_of(each).pid, each.opened.at_ns) in silent]
+
+
+def by_their_clock(now_ns: int, digests: Sequence[Digest], *, heard_ns: int | None) -> int:
+    """The time as the machine of a run has it, which may be wrong by days: from its last word, and when we heard that.
+
+    For a run that can only be told dead by its silence; for any other, our own time.
+    """
+    if heard_ns is None:
+        return now_ns
+    found = list(digests)
+    awaited = awaited_journals(found, witnesses(found))
+    last_words = [last_seen_ns(each, found) for each in found if each.journal in awaited]
+    return min(last_words) + now_ns - heard_ns if last_words else now_ns
 
 
 def _all(seen: Sequence[Witness]) -> list[Witness]:

@@ -16,15 +16,19 @@ from holter.catalog.gathering import gather
 from holter.catalog.inquiry import inquire
 from holter.catalog.run_view import LoadedRun, load_run
 from holter.catalog.verdict import judge
-from holter.errors import HolterError, NoRun
+from holter.errors import HolterError, NoRun, StorageError
 from holter.journal.rundir import is_run_id, run_directory
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.following import stamp_of
+from holter.server.ingest.run_rows import by_their_clock
 from holter.server.live.changes import Changes
+from holter.storage.runs import RunStore
 
 MOST_KEPT = 500
 # What is said of a living run, or one that others may still add to, holds for so long.
 FRESH_S = 2.0
+# Clocks that differ by less are the same: it takes about so long until something is heard. Looked at so often.
+SAME_CLOCK_NS, SAME_CLOCK_S = 2_000_000_000, 10.0
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -37,18 +41,23 @@ class Casebook:
     """Thread-safe.
 
     Args:
+        runs: knows when something was last heard of each run, by our own clock.
         asks_again: whether those who may know more by now about a death on this machine are asked, once for each run,
             as `holter why` does; what they say comes later as a change.
     """
 
-    def __init__(self, data: str, *, lateness: Lateness, changes: Changes, asks_again: bool = False) -> None:
+    def __init__(
+        self, data: str, *, runs: RunStore, lateness: Lateness, changes: Changes, asks_again: bool = False
+    ) -> None:
         self._data = data
+        self._runs = runs
         self._lateness = lateness
         self._changes = changes
         self._lock = threading.Lock()
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._causes: dict[str, tuple[Any, ...]] = {}
         self._waiting: set[str] = set()
+        self._ahead: dict[str, tuple[float, int]] = {}
         self._asked: set[str] | None = set() if asks_again else None
         self._worker = ThreadPoolExecutor(1, "holter-verdicts")
 
@@ -57,12 +66,34 @@ class Casebook:
         loaded = None
         if is_run_id(run):
             try:
-                loaded = load_run(run_directory(self._data, run), now_ns=time.time_ns(), lateness=self._lateness)
+                now_ns = time.time_ns() + self._ahead_ns(run)
+                loaded = load_run(run_directory(self._data, run), now_ns=now_ns, lateness=self._lateness)
             except FileNotFoundError:
                 loaded = None
         if loaded is None:
             raise NoRun(f"there is no run {run[:128]!r}: it was deleted, or it has not begun yet")
         return judge(loaded)
+
+    def _ahead_ns(self, run: str) -> int:
+        """By how much the clock of a run's machine is ahead of ours; 0 where that does not matter."""
+        with self._lock:
+            known = self._ahead.get(run)
+        if known is not None and time.monotonic() < known[0]:
+            return known[1]
+        try:
+            row = self._runs.get(run)
+        except StorageError:  # the journals can be read all the same
+            return 0
+        if row is None or row.heard_ns is None:
+            return 0
+        loaded = load_run(run_directory(self._data, run), now_ns=time.time_ns(), lateness=self._lateness)
+        ahead_ns = by_their_clock(0, loaded.digests, heard_ns=row.heard_ns) if loaded is not None else 0
+        ahead_ns = ahead_ns if abs(ahead_ns) > SAME_CLOCK_NS else 0
+        with self._lock:
+            if len(self._ahead) > MOST_KEPT:
+                self._ahead.clear()
+            self._ahead[run] = (time.monotonic() + SAME_CLOCK_S, ahead_ns)
+        return ahead_ns
 
     def verdict(self, run: str) -> dict[str, Any]:
         """The object of `holter why --json`. Waits up to two seconds where the run died a moment ago.
@@ -79,7 +110,8 @@ class Casebook:
         if case is not None and case.stamp_ns == stamp_ns and time.monotonic() < case.until:
             return case.said
         # It may write down what a sidecar that died could not, so this is its own stamp from now on.
-        loaded = Catalog(self._data, self._lateness).load(run)
+        ahead_ns = self._ahead_ns(run)
+        loaded = Catalog(self._data, self._lateness, now_ns=lambda: time.time_ns() + ahead_ns).load(run)
         said = as_json(loaded, gather(loaded))
         is_over = loaded.is_settled and loaded.view.state != RUNNING
         if is_over:

@@ -114,11 +114,15 @@ class Changes:
         """How many follow."""
         return len(self._readers)
 
+    def end_unwelcome(self) -> None:
+        """Let the streams of those who are not welcome any more end now, and not with the next change."""
+        for event, loop in list(self._readers.items()):
+            _wake(event, loop)
+
     def close(self) -> None:
         """Let every stream end. Idempotent."""
         self._is_closed = True
-        for event, loop in list(self._readers.items()):
-            _wake(event, loop)
+        self.end_unwelcome()
 
 
 def _wake(event: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:

@@ -26,6 +26,8 @@ from holter.storage.runs import RunQuery, RunRow
 
 T = TypeVar("T")
 TICK_S = 0.4
+# What was just received is taken in sooner, but many messages at once.
+SOON_S = 0.1
 TROUBLE_S = 2.0
 LOOK_EVERY_S = 1.0
 # New evidence about a death may come for so long.
@@ -53,6 +55,7 @@ class Follower(threading.Thread):
         self._died: dict[str, float] = {}
         self._early: dict[str, Change] = {}
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._is_nudged = False
         self._is_leaving = threading.Event()
         self._looked_at = 0.0
         self._complained = ""
@@ -60,13 +63,22 @@ class Follower(threading.Thread):
     def run(self) -> None:
         """Until `close`."""
         self._attempt(self._find_open)
+        ticked_at = -TICK_S
         while not self._is_leaving.is_set():
             begun = time.monotonic()
+            self._is_nudged = False
             self._do_calls(0.0)
-            self._attempt(self._tick)
-            pause_s = TROUBLE_S if self.trouble else TICK_S
-            while (left_s := pause_s - (time.monotonic() - begun)) > 0 and not self._is_leaving.is_set():
+            if begun - ticked_at < TICK_S:
+                self._attempt(self._take_in_arrived)
+            else:
+                ticked_at = begun
+                self._attempt(self._tick)
+            # Never more than half of the time: others want to be answered.
+            soon_at = max(begun + SOON_S, 2 * time.monotonic() - begun)
+            while (left_s := self._next_at(soon_at, ticked_at) - time.monotonic()) > 0:
                 self._do_calls(left_s)
+                if self._is_leaving.is_set():
+                    break
         self._do_calls(0.0)
 
     def call(self, work: Callable[[], T]) -> "Future[T]":
@@ -82,6 +94,12 @@ class Follower(threading.Thread):
         self._calls.put(do)
         return future
 
+    def nudge(self) -> None:
+        """Something was received: take it in soon. Cheap, for any thread."""
+        if not self._is_nudged:
+            self._is_nudged = True
+            self._calls.put(lambda: None)
+
     def take_in(self, run: str) -> None:
         """Have what was just written to a run's directory read now. Waits for it, a few seconds at most."""
         self._ingest.announce(run)
@@ -94,6 +112,12 @@ class Follower(threading.Thread):
         self._calls.put(lambda: None)
         if self.is_alive():
             self.join()
+
+    def _next_at(self, soon_at: float, ticked_at: float) -> float:
+        """When to look again: at the latest with the next tick."""
+        if self.trouble:
+            return soon_at + TROUBLE_S
+        return min(soon_at, ticked_at + TICK_S) if self._is_nudged else ticked_at + TICK_S
 
     def _do_calls(self, within_s: float) -> None:
         try:
@@ -112,6 +136,10 @@ class Follower(threading.Thread):
             if said != self._complained:
                 sys.stderr.write(f"holter: {said}")
             self._complained = said
+
+    def _take_in_arrived(self) -> None:
+        for change in self._ingest.take_in_arrived():
+            self._announce(change)
 
     def _tick(self) -> None:
         for change in self._ingest.tick():

@@ -9,6 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 import msgspec
 
 from holter.server.security.keys import SCOPES, Key, KeyRing
+from holter.server.security.sessions import EndedSessions
 
 SESSION_S = 30 * 86400
 UI = "ui"
@@ -40,13 +41,17 @@ class Doorman:
     Args:
         token: what `holter ui` has in its URL; empty for a server, which has keys only.
         user: who uses that token.
+        ended: the sessions that were ended before their time.
     """
 
-    def __init__(self, keys: KeyRing, secret: bytes, *, token: str, user: str, now: Callable[[], float]) -> None:
+    def __init__(
+        self, keys: KeyRing, secret: bytes, *, ended: EndedSessions, token: str, user: str, now: Callable[[], float]
+    ) -> None:
         self.cookie = f"holter-{hmac.digest(secret, b'cookie', 'sha256').hex()[:8]}"
         """Browsers have one jar for all ports of a host: each data directory has a name of its own."""
         self.keys = keys
         self._secret = secret
+        self._ended = ended
         self._token = token
         self._user = user
         self._now = now
@@ -71,6 +76,11 @@ class Doorman:
         content = f"{visitor.id}.{int(self._now()) + SESSION_S}.{secrets.token_hex(8)}"
         return f"{content}.{self._sign(content)}"
 
+    def end_session(self, session: str) -> None:
+        """Make a cookie that we gave worthless, also where somebody has a copy of it. Raises OSError."""
+        _, expires, _, _ = session.split(".")
+        self._ended.end(session, expires=float(expires), now=self._now())
+
     def csrf(self, session: str) -> str:
         """What a page must send in a header with each write, beside the cookie that the browser sends anyway."""
         return self._sign(f"csrf.{session}") if session else ""
@@ -80,7 +90,9 @@ class Doorman:
         return not visitor.session or hmac.compare_digest(sent.encode(), self.csrf(visitor.session).encode())
 
     def is_welcome(self, visitor: Visitor) -> bool:
-        """Whether they still are: a key may have been revoked since."""
+        """Whether they still are: they may have logged out, or their key was revoked."""
+        if visitor.session and self._ended.has(visitor.session):
+            return False
         return visitor.id == UI or self.keys.get(visitor.id) is not None
 
     def _by_session(self, value: str) -> Visitor | None:
@@ -88,7 +100,7 @@ class Doorman:
         if not hmac.compare_digest(self._sign(content).encode(), signature.encode()):
             return None
         id, expires, _ = content.split(".")  # noqa: A001  we signed it, so it has this form
-        if int(expires) < self._now():
+        if int(expires) < self._now() or self._ended.has(value):
             return None
         if id == UI:
             return msgspec.structs.replace(self._owner(), session=value) if self._token else None

@@ -5,6 +5,7 @@ import errno
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
@@ -19,8 +20,11 @@ SCRIPTS = (
     CREATE INDEX name_digest ON name (digest);
     """,
 )
+NAMES_OF_BLOBS = "blobs.db"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20
+# Whoever began to send a blob and did not come back for so long does not: its file has changed since.
+ABANDONED_S = 7 * 86400.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -31,7 +35,8 @@ class DirectoryBlobs:
         self._directory = os.path.join(directory, "blobs")
         self._staging = os.path.join(self._directory, "staging")
         make_private(self._staging)
-        self._database = Database(os.path.join(directory, "blobs.db"), SCRIPTS)
+        _remove_abandoned(self._staging)
+        self._database = Database(os.path.join(directory, NAMES_OF_BLOBS), SCRIPTS)
 
     def stage(self, digest: str, data: bytes, *, offset: int) -> int:
         """Add bytes of a blob that is being received."""
@@ -152,6 +157,14 @@ def _write_all(file: BinaryIO, data: memoryview, at: int, /) -> None:
     except OSError:
         os.ftruncate(file.fileno(), at)
         raise
+
+
+def _remove_abandoned(staging: str) -> None:
+    with os.scandir(staging) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # somebody else did
+                if time.time() - entry.stat().st_mtime > ABANDONED_S:
+                    os.unlink(entry.path)
 
 
 def _sync_directory(path: str) -> None:

@@ -13,6 +13,8 @@ from holter.journal.rundir import make_private
 BUSY_S = 30.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+DAMAGED = ".damaged"
+"""A file of this name beside a database says that damage was found in it."""
 _PRAGMAS = (
     "journal_mode=WAL",
     # After a power cut the newest transactions may be missing, but never a part of one: the journals have them.
@@ -35,6 +37,8 @@ class Database:
         self._idle: deque[sqlite3.Connection] = deque()
         self._lock = threading.RLock()
         make_private(os.path.dirname(path))
+        if os.path.exists(path + DAMAGED):
+            raise self._damage("damage was found when it was last used")
         with self._translated():
             self.writer = self._connect()
             try:
@@ -111,20 +115,45 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._explain(error) from error
+        except StorageDamaged:  # of what a row holds
+            self._remember_damage()
+            raise
 
     def _explain(self, error: sqlite3.Error) -> StorageError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in _DAMAGED:
-            return StorageDamaged(
-                f"{self.path} is damaged ({error}): it can be made again from the journals, `holter server rebuild`"
-            )
+            self._remember_damage()
+            return self._damage(str(error))
         if code in _FULL:
             return StorageFull(f"{self.path} can't be written ({error}): make room on its disk; nothing is lost")
         return StorageError(f"{self.path}: {error}")
 
+    def _damage(self, because: str) -> StorageDamaged:
+        return StorageDamaged(
+            f"{self.path} is damaged ({because}): it can be made again from the runs, `holter server rebuild`"
+        )
+
+    def _remember_damage(self) -> None:
+        """Damage in the middle of a file is not seen when it is opened: the next one to open it must know of it."""
+        with contextlib.suppress(OSError):  # a disk that takes nothing any more
+            os.close(os.open(self.path + DAMAGED, os.O_CREAT | os.O_CLOEXEC, 0o600))
+
 
 def discard(path: str) -> None:
     """Remove a database with all that belongs to it; nobody may have it open. Idempotent. Raises OSError."""
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", DAMAGED):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
+
+
+def is_sound(path: str) -> bool:
+    """Whether a database can be read from its beginning to its end; reads all of it. One that is not there is."""
+    if not os.path.exists(path):
+        return True
+    if os.path.exists(path + DAMAGED):
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError:
+        return False

@@ -39,12 +39,14 @@ class MemorySeries:
                 raise OffsetGap(f"journal {batch.journal} has come to {have}, not {batch.start}", have)
             series = self._series.setdefault(batch.run, {})
             for rows in batch.rows:
-                for place in np.flatnonzero(rows.offsets >= have).tolist():
-                    for key, values in zip(rows.keys, rows.values, strict=True):
-                        order = (int(rows.at_ns[place]), batch.journal, int(rows.offsets[place]))
-                        steps, step = series.setdefault(key, {}), int(rows.steps[place])
-                        if step not in steps or steps[step][:3] <= order:
-                            steps[step] = (*order, float(values[place]))
+                is_new = rows.offsets >= have
+                places = [column[is_new].tolist() for column in (rows.steps, rows.at_ns, rows.offsets)]
+                for key, values in zip(rows.keys, rows.values[:, is_new].tolist(), strict=True):
+                    held = series.setdefault(key, {}) if values else {}
+                    for step, at_ns, offset, value in zip(*places, values, strict=True):
+                        write = (at_ns, batch.journal, offset, value)
+                        if step not in held or held[step][:3] <= write[:3]:
+                            held[step] = write
             self._offsets[batch.run, batch.journal] = max(have, batch.stop)
 
     def offset(self, run: str, journal: str) -> int:

@@ -7,9 +7,9 @@ shares memory between processes, and network file systems do not.
 import os
 
 from holter.errors import UsageError
-from holter.storage.embedded.blobs import DirectoryBlobs
+from holter.storage.embedded.blobs import NAMES_OF_BLOBS, DirectoryBlobs
 from holter.storage.embedded.console import SqliteConsole
-from holter.storage.embedded.database import discard
+from holter.storage.embedded.database import discard, is_sound
 from holter.storage.embedded.runs import SqliteRuns
 from holter.storage.embedded.series import SqliteSeries
 
@@ -38,9 +38,12 @@ def open_blobs(url: str) -> DirectoryBlobs:
 
 
 def discard_index(url: str) -> None:
-    """Remove all that the journals can give back. Nobody may have it open. Raises OSError."""
+    """Remove all that the journals can give back, and the names of blobs where they are damaged. Raises OSError."""
     for name in INDEX_FILES:
         discard(os.path.join(_directory(url), name))
+    names = os.path.join(_directory(url), NAMES_OF_BLOBS)
+    if not is_sound(names):
+        discard(names)
 
 
 def _directory(url: str) -> str:

@@ -1,0 +1,60 @@
+"""What the sidecar says to `holter run`: lines for the terminal, and the wish that the command stops."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+
+from holter.recording.voice import Voice
+from holter.wire.way_back import Lines, Say, Stop, decode_to_client
+
+
+class Listener(threading.Thread):
+    """Sleeps until the sidecar says something. Where that is allowed, a wish to stop is Ctrl-C for the command."""
+
+    def __init__(self, link: socket.socket, pid: int, *, voice: Voice, allow_stop: bool) -> None:
+        super().__init__(name="holter-way-back", daemon=True)
+        self._link = link
+        self._pid = pid
+        self._voice = voice
+        self._allow_stop = allow_stop
+
+    def run(self) -> None:
+        """Until the sidecar has left."""
+        lines = Lines()
+        with contextlib.suppress(OSError, ValueError):  # the link is closed, or the other end is not one of ours
+            while data := self._link.recv(65536):
+                for line in lines.feed(data):
+                    self._understand(decode_to_client(line))
+
+    def _understand(self, message: Say | Stop) -> None:
+        match message:
+            case Say():
+                self._voice.warn(message.cause, message.text)
+            case Stop():
+                because = f": {message.reason}" if message.reason else ""
+                wish = f"{message.by} asks run {message.run} to stop{because}"
+                if not self._allow_stop:
+                    self._voice.warn(f"stop {message.run}", f"{wish}; it goes on, for --allow-stop was not given")
+                    return
+                self._voice.warn(f"stop {message.run}", f"{wish}; interrupting the command")
+                interrupt(self._pid)
+
+
+def interrupt(pid: int) -> None:
+    """End a command and what it started as Ctrl-C in a terminal does: all of its process group, and nobody else.
+
+    One that was started in the background ignores SIGINT, and so do we then: it gets SIGTERM.
+    """
+    from holter.probes.tree import open_tree
+
+    number = signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
+    try:
+        group = os.getpgid(pid)
+    except ProcessLookupError:
+        return
+    for each in open_tree()([pid]):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it is gone, or has become somebody else
+            if os.getpgid(each) == group:
+                os.kill(each, number)
