@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def delete_unheard(server: Served, program: Program) -> list[int]:
 def test_a_sidecar_that_comes_back_does_not_bring_the_run_back(server: Served, far: Path, program: Program) -> None:
     signal_all(delete_unheard(server, program), signal.SIGCONT)
     wait_until(lambda: "run unwanted was deleted on the server by first" in internal_log(), within_s=20)
-    time.sleep(3)  # it does not try again
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=20)  # and does not try again
     assert internal_log().count("was deleted on the server") == 1
     assert server.http.get("/runs/unwanted").status_code == 404
     assert not (far / "runs" / "unwanted").exists()

@@ -4,10 +4,12 @@ import os
 import signal
 import socket
 import sys
+import traceback
 
 import msgspec
 
 from holter.recording.spawning import with_told_key
+from holter.sidecar.internal_log import write_down
 from holter.sidecar.loop import Sidecar
 from holter.sidecar.sharing import hand_over, take_lead
 from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, decode_to_sidecar
@@ -26,13 +28,21 @@ def main() -> int:
     console_fds = range(FIRST_CONSOLE_FD, FIRST_CONSOLE_FD + (1 + len(watch.pumped.streams) if watch.pumped else 0))
     _settle_in(console_fds.stop)
     link, pidfd = _inherited()
+    standby = None
     if watch.pumped:
         from holter.sidecar.standby import Standby  # only a launcher needs it
 
-        Standby(watch, watch.pumped, descriptors=console_fds).start()
-    lead = take_lead(watch.directory) or hand_over(watch, link, pidfd=pidfd)
-    if lead is not None:
-        Sidecar(link, pidfd).run(watch, lead)
+        standby = Standby(watch, watch.pumped, descriptors=console_fds)
+        standby.start()
+    try:
+        lead = take_lead(watch.directory) or hand_over(watch, link, pidfd=pidfd)
+        if lead is not None:
+            Sidecar(link, pidfd).run(watch, lead)
+    except Exception:  # noqa: BLE001  the boundary: a later command tells what we can't
+        write_down(watch.directory, f"ERROR the sidecar ends: {traceback.format_exc()}")
+        if standby is not None:
+            standby.wait()  # the program prints through it
+        os._exit(1)  # the threads of the watch, which nobody will end now, would keep us here for ever
     return 0
 
 

@@ -80,13 +80,12 @@ class Sidecar:
         """Blocks until there is nothing left to watch."""
         self._begin(watch, self._links[0], lead)
         next_tick = time.monotonic()
-        urgent = False
+        urgent, young = False, True
         while self._has_work():
             now = time.monotonic()
-            young = sum(watched.look_at_the_young() for watched, _ in self._runs.values())
-            patience_s = YOUNG_S if young else TICK_S
-            self._wait(URGENT_S if urgent else min(max(0.0, next_tick - now), patience_s))
+            self._wait(URGENT_S if urgent else min(max(0.0, next_tick - now), YOUNG_S if young else TICK_S))
             try:
+                young = sum(watched.look_at_the_young() for watched, _ in self._runs.values()) > 0
                 urgent = self._attend()
                 if time.monotonic() >= next_tick:
                     next_tick = max(next_tick + TICK_S, time.monotonic() - TICK_S)

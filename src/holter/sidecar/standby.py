@@ -49,6 +49,10 @@ class Standby:
         """Begin to wait."""
         self._thread.start()
 
+    def wait(self) -> None:
+        """Blocks until nothing can be printed any more."""
+        self._thread.join()
+
     def _work(self) -> None:
         while not self._is_gone(LOOK_MS):
             if self._is_needed():
