@@ -18,6 +18,11 @@ nobody tunes a rule against them, no test asks for them, they are for reporting 
 cause and the run's state both are. *Abstained* means `unknown` with candidates. *Sure* is a confidence of 0.9 or more,
 and *wrong though sure* must stay 0. Times are from the death to an answer of `holter why` that stayed, its own start
 included.
+
+Deaths on a GPU need one, and all of it. On an NVIDIA H200 (15 November 2026: PyTorch, CuPy, JAX; memory that is full,
+held by others or asked for in vain, device asserts, bad addresses, traps, NaN, kills) the 12 kinds of failures, 2 of
+kills and 2 of normal ends in `faults/gpu.py` were all told right, with `init()` and under `holter run` alone; what they
+left behind is kept, and `make test` judges it again.
 """
 
 FIRST_SEEN = """
