@@ -116,7 +116,7 @@ def free_outputs(evidence: Evidence) -> str:
     """A notebook keeps what it has shown."""
     if not evidence.is_notebook:
         return ""
-    return "free what the notebook holds with %reset -f out: a displayed value stays in Out[] after del"
+    return "see what holds memory with %holter vars, drop what was shown with %holter free: it stays in Out[] after del"
 
 
 def restart_kernel(evidence: Evidence) -> str:

@@ -45,6 +45,8 @@ def resume(evidence: Evidence) -> str:
         return f"continue from the last checkpoint with HOLTER_RUN_ID={evidence.run or '…'} holter run -- …"
     if evidence.subject.role == "kernel":
         return "begin the notebook with %load_ext holter: the cell, its output and its largest variables are kept then"
+    if evidence.is_notebook and step is None:  # the cells were recorded, and nothing that could go on
+        return ""
     run = f'"{evidence.run}"' if evidence.run else "…"
     return f'continue from the last checkpoint with holter.init(id={run}, resume="must"){where}'
 

@@ -4,7 +4,7 @@ traceback.
 A value that was shown stays in `Out[]` and `_` although its name is deleted, and a cell that failed keeps all its
 variables until the next failure.
 
-Free displayed values with `%reset -f out`, restart the kernel before a long training, or run it as a script.
+Free displayed values with `%holter free`, restart the kernel before a long training, or run it as a script.
 """
 
 from holter.diagnosis import facts, testimony, words
