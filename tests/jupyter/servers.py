@@ -51,7 +51,7 @@ class Kernel:
         while time.monotonic() < deadline:
             message = client.get_iopub_msg(timeout=ANSWERS_WITHIN_S)
             if message["parent_header"].get("msg_id") == asked and message["msg_type"] == "stream":
-                wait_until(lambda: self.state == "busy")
+                wait_until(lambda: self.state == "busy", within_s=ANSWERS_WITHIN_S)
                 return
         raise AssertionError("the kernel did not begin")
 
@@ -68,7 +68,7 @@ class Kernel:
 
         reply = self.client.execute_interactive(code, timeout=ANSWERS_WITHIN_S, output_hook=hear)
         assert reply["content"]["status"] == "ok", reply["content"]
-        wait_until(lambda: self.state == "idle")
+        wait_until(lambda: self.state == "idle", within_s=ANSWERS_WITHIN_S)
         return "".join(printed)
 
     @property

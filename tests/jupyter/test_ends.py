@@ -70,7 +70,9 @@ def test_a_kernel_that_the_system_killed_for_memory(kernel: Kernel, small: Cgrou
     run, pid = run_of(kernel), kernel.pid
     small.procs.write_text(str(pid))
     time.sleep(SAMPLED_S)
-    kernel.begin("x = []\nwhile True: x.append(bytearray(4 << 20))")
+    kernel.begin(
+        "import time; time.sleep(1)\nx = []\nwhile True: x.append(bytearray(4 << 20))"
+    )  # else before it is heard
     wait_for_end(pid)
 
     assert verdict(kernel, run) == ("crashed", "cgroup-out-of-memory")

@@ -69,7 +69,7 @@ def _key(wanted: Wanted) -> tuple[str, str]:
 
 def _wanted_by(item: pytest.Item) -> Iterator[Wanted]:
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    if "zoo" in getattr(item, "fixturenames", ()):
+    if "wanted" in parameters:
         yield parameters["wanted"]
 
 
