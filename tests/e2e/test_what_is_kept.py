@@ -431,6 +431,27 @@ def test_the_exception_and_the_exit_code_of_each_child_are_kept(method: str, tmp
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_whether_a_child_was_ended_by_its_parent_is_kept(method: str, tmp_path: Path) -> None:
+    done = run_script(
+        tmp_path,
+        f"""
+        import multiprocessing, os, time, holter
+        def stay(): time.sleep(60)
+        def die(): os.kill(os.getpid(), 9)
+        if __name__ == "__main__":
+            holter.init()
+            context = multiprocessing.get_context({method!r})
+            stayed, died = workers = [context.Process(target=each, name=each.__name__) for each in (stay, die)]
+            for worker in workers: worker.start()
+            stayed.kill()
+            for worker in workers: worker.join()
+        """,
+    )
+    assert done.returncode == 0
+    assert {each.name: each.parent_signal for each in children("client")} == {"stay": 9, "die": 0}
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_the_exception_of_a_task_in_a_pool_is_kept_with_its_own_frames(method: str, tmp_path: Path) -> None:
     done = run_script(
         tmp_path,

@@ -123,6 +123,7 @@ def _end_of_child(told: Sequence[ChildExited], worker: Digest | None, traces: Tr
         last_step=worker.last_step if worker else None,
         last_row_ns=worker.last_at_ns if worker and worker.rows else None,
         times=max(record.times for record in told),
+        parent_signal=best.parent_signal,
     )
 
 

@@ -16,6 +16,7 @@ SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = 0.97, 0.96, 0.85, 0.65
 exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
 NULL_PAGE = 64 * 1024
+LARGEST_FRAME = 2**30
 NEAR_NS = 10_000_000_000
 THREAD_NEAR_NS = 1_000_000_000
 TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
@@ -77,12 +78,27 @@ def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
 
 
 def is_beside_the_stack(crash: Crash) -> bool:
-    """The address is just outside of the stack: it ran over."""
+    """The address is just outside of the stack, or in a frame that was too large for it: it ran over."""
     if crash.address is None or not crash.stack_pointer or crash.address < NULL_PAGE:
         return False
     caught = crash.ending.caught
     is_free = caught is None or not caught.mapping or _is_guard(caught)
-    return abs(crash.address - crash.stack_pointer) < STACK_NEAR and is_free
+    is_near = abs(crash.address - crash.stack_pointer) < STACK_NEAR
+    return is_free and (is_near or (caught is not None and _is_in_a_frame(caught)))
+
+
+def may_be_in_a_frame(crash: Crash) -> bool:
+    """The address lies above the stack pointer, where large arrays of a function are, and nobody saw what is there."""
+    if crash.address is None or not crash.stack_pointer or crash.ending.caught is not None:
+        return False
+    return 0 <= crash.address - crash.stack_pointer <= LARGEST_FRAME
+
+
+def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:
+    """The witness's handler was in place and did not run: a thread whose stack is full has no room for it."""
+    around = evidence.surroundings
+    is_in_place = around is not None and around.heeded is not None and crash.ending.signal in around.heeded
+    return crash.ending.is_bypassed and is_in_place and not evidence.subject.fault_log
 
 
 def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
@@ -121,6 +137,11 @@ def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:
     """The last such line near the end; empty where there is none."""
     line = line_near_end(evidence, pattern)
     return words.quote(line.text, 160) if line else ""
+
+
+def _is_in_a_frame(caught: Caught) -> bool:
+    """Below the stack that the kernel lets grow, but not below the stack pointer."""
+    return not caught.mapping and caught.mapping_above.endswith("[stack]") and caught.address >= caught.stack_pointer
 
 
 def _is_guard(caught: Caught) -> bool:

@@ -5,6 +5,7 @@ import signal
 
 import msgspec
 
+from holter.diagnosis.processes import BY_SHELL
 from holter.diagnosis.texts import line_near_end, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
@@ -16,6 +17,8 @@ BY_ARRIVAL, BY_HANDLED_ARRIVAL = 0.95, 0.85
 ends a process, and so does Python's writer of stacks; but virtual machines handle faults, and live on."""
 BY_FAULT_LOG = 0.95
 BY_LAST_WORDS = 0.9
+BY_SHELL_CODE = 0.9
+"""How often 128 + n, with which a child left, is what became of a command of its own, and not a code that it chose."""
 BY_COUNTER = 0.93
 """How often a process that vanished when the kernel killed somebody in its cgroup for memory was the one."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
@@ -78,7 +81,7 @@ def _by_status(end: End, number: int) -> Ending:
     was_there = end.has_signal_witness and end.role != "child"  # which may have become another program since
     return Ending(
         signal=number,
-        certainty=1.0,
+        certainty=BY_SHELL_CODE if end.source == BY_SHELL else 1.0,
         caught=caught,
         is_bypassed=caught is None and was_there and number in FAULTS,
     )

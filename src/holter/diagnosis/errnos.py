@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from holter.diagnosis.texts import foreign_text, is_own_raise
+from holter.diagnosis.texts import foreign_causes, foreign_text, is_own_raise
 from holter.model.records import Raised
 
 _NUMBER = re.compile(r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|\((\d+)\)(?:\s|$)")
@@ -46,7 +46,7 @@ def os_words(number: int) -> str:
 
 def _by_type(raised: Raised) -> set[int]:
     chain = [(raised.type, raised.message)] if not is_own_raise(raised) else []
-    chain += [(each.type, each.message) for each in raised.causes]
+    chain += [(each.type, each.message) for each in foreign_causes(raised)]
     found = (re.match(r"\[Errno (\d+)\]", message) for kind, message in chain if kind.rpartition(".")[2] in _BUILTIN)
     return {int(match[1]) for match in found if match}
 

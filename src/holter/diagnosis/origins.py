@@ -5,7 +5,7 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.processes import died_ns, find_fatal_child, order_of_death
+from holter.diagnosis.processes import SHELL_SIGNALS, died_ns, find_fatal_child, order_of_death
 from holter.diagnosis.texts import whole_text
 from holter.model.evidence import End, Evidence
 
@@ -15,11 +15,12 @@ MENTIONED_WITHIN_S = 15.0
 NOTICED_WITHIN_S = 2.0
 """A death may be written down this much later than the exception that it led to."""
 
+_NUMBER = re.compile(r"(?<![\w.-])\d{1,3}\b")
 _QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"})
 _MENTION = re.compile(
     r"exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b"
     r"|(?:worker|child|process|subprocess|rank|job)\S* .*"
-    r"(?:died|dead|failed|crashed|killed|terminated|aborted|gone|lost|exited|missing|vanished|disappeared)",
+    r"(?:died|dead|failed|crashed|killed|terminated|aborted|gone|lost|exited|left|missing|vanished|disappeared)",
     re.IGNORECASE,
 )
 
@@ -77,15 +78,31 @@ def _mentioned(evidence: Evidence) -> End | None:
     if not text or not _MENTION.search(text):
         return None
     at_ns = raised.at_ns if raised else finished.at_ns if finished else 0
-    return _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
+    return _named_by_code(evidence, at_ns, text) or _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
+
+
+def _named_by_code(evidence: Evidence, at_ns: int, text: str, /) -> End | None:
+    """The last child that ended with a number which the text has: a worker, or a shell of which a command died."""
+    numbers = {int(number) for number in _NUMBER.findall(text)}
+    near = [child for child in _near(evidence, at_ns, MENTIONED_WITHIN_S) if child.code and child.code in numbers]
+    telling = [child for child in near if child.source == "multiprocessing" or (child.code or 0) > SHELL_SIGNALS]
+    return max(telling, key=lambda child: child.at_ns, default=None)
 
 
 def _first_dead(evidence: Evidence, at_ns: int, within_s: float, /) -> End | None:
     """The first child that died within this time before, of a signal that its parent does not send to tidy up."""
-    near = [
+    ended = [
+        child
+        for child in _near(evidence, at_ns, within_s)
+        if child.signal not in (None, signal.SIGTERM) or child.raised is not None
+    ]
+    return min(ended, key=lambda child: child.at_ns, default=None)
+
+
+def _near(evidence: Evidence, at_ns: int, within_s: float, /) -> list[End]:
+    """The children that died within this time before."""
+    return [
         child
         for child in evidence.children
         if -NOTICED_WITHIN_S <= (at_ns - child.at_ns) / 1e9 <= within_s and child.pid != evidence.subject.pid
     ]
-    ended = [child for child in near if child.signal not in (None, signal.SIGTERM) or child.raised is not None]
-    return min(ended, key=lambda child: child.at_ns, default=None)

@@ -9,6 +9,7 @@ import msgspec
 from holter.diagnosis import words
 from holter.diagnosis.texts import foreign_text, type_names, whole_text
 from holter.model.evidence import End, Evidence
+from holter.model.records import Raised
 from holter.model.verdicts import Fact
 
 FOLLOWS_WITHIN_S = 90.0
@@ -18,6 +19,9 @@ NOTICED_WITHIN_S = 2.0
 CHILD_WITHIN_S = 60.0
 CODE_WITHIN_S = 10.0
 TIMEOUT_CODE = 124
+SHELL_SIGNALS = 128
+BY_SHELL = "shell"
+"""The source of a status that is known by the exit code of a shell alone."""
 
 PEER_LOST = re.compile(
     r"Connection closed by peer|remote process exited|Connection reset by peer|[Bb]roken pipe|caused by a remote worker"
@@ -40,11 +44,14 @@ COLLECTIVE_TIMEOUT = re.compile(
 )
 """What a rank says that waited for another in vain; who says so is the victim."""
 _PIPE_ERRORS = {"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"}
+_ENDS = re.compile(rf"^(?:{'|'.join(sorted(_PIPE_ERRORS))})\b", re.MULTILINE)
 _ENQUEUED = re.compile(r"Rank (\d+)\].*last enqueued (?:NCCL )?work: (\d+)")
 _TOLD = re.compile(
     r"died with <Signals\.\w+: (?P<number>\d+)>|is killed by signal: (?P<words>[A-Z][\w ]+)"
     r"|terminated with signal (?P<name>SIG\w+)"
 )
+_TELLING = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGKILL})
+"""Nobody leaves with 128 and one of these by chance; but a program may hand on a request as 128 + 15 by itself."""
 _BY_WORDS = {signal.strsignal(each): each for each in signal.valid_signals()}
 _COMMAND = re.compile(r"Command '(.+)' died with")
 _PIDS = re.compile(r"pid(?:\(s\))?[ =:]*(\d+(?:, \d+)*)")
@@ -103,8 +110,17 @@ def lost_a_child(end: End) -> bool:
     error = end.raised
     if error is None:
         return False
+    if _is_unreadable(error):
+        return False
     is_pipe = bool(type_names(error) & _PIPE_ERRORS) and "/multiprocessing/" in error.traceback
     return is_pipe or CHILD_LOST.search(whole_text(error)) is not None
+
+
+def _is_unreadable(error: Raised) -> bool:
+    """A pool gives up, too, where what a worker sent can't be read; then it says why, and the worker was well."""
+    read = [each.message for each in error.causes if each.type.endswith("_RemoteTraceback")]
+    is_broken = error.type.endswith("BrokenProcessPool")
+    return is_broken and any("result_reader.recv()" in text and not _ENDS.search(text) for text in read)
 
 
 def waited_in_vain(end: End) -> bool:
@@ -246,12 +262,22 @@ def _named_child(evidence: Evidence, before: Sequence[End]) -> End | None:
     pids = {int(pid) for found in _PIDS.findall(whole_text(subject.raised)) for pid in found.split(", ")}
     named = [child for child in before if child.pid in pids]
     # A pool ends its other workers with SIGTERM once one of them is gone.
-    recent = [child for child in before if _seconds_before(child, subject) <= CHILD_WITHIN_S]
+    recent = [
+        child
+        for child in before
+        if _seconds_before(child, subject) <= CHILD_WITHIN_S and not was_ended_by(subject, child)
+    ]
     own = [child for child in recent if child.signal != signal.SIGTERM]
     told = _told_child(subject, named)
     if told is not None:
         own = [child for child in recent if child.signal == told.signal] or [told]
     return min(named or own or recent, key=lambda child: child.at_ns, default=None)
+
+
+def was_ended_by(parent: End, child: End) -> bool:
+    """The parent itself asked the child to leave: that is how it tidies up, and no reason for its own end."""
+    asked = child.caught(signal.SIGTERM) if child.signal == signal.SIGTERM else None
+    return asked is not None and asked.is_sent and asked.sender_pid == parent.pid
 
 
 def _told_child(subject: End, named: Sequence[End]) -> End | None:
@@ -282,7 +308,15 @@ def _child_of_code(subject: End, before: Sequence[End]) -> End | None:
         return None
     near = [child for child in before if _seconds_before(child, subject) <= CODE_WITHIN_S]
     like = [child for child in near if code in _shell_codes(child)]
-    return max(like, key=lambda child: child.at_ns, default=None)
+    return max(like, key=lambda child: child.at_ns, default=_commanded(subject))
+
+
+def _commanded(shell: End) -> End | None:
+    """What a child ran that left as a shell does whose command died by a signal; nobody else saw that one."""
+    number = (shell.code or 0) - SHELL_SIGNALS
+    if shell.role != "child" or number not in _TELLING:
+        return None
+    return End(pid=0, role="child", name=shell.name, at_ns=shell.at_ns, status=number, source=BY_SHELL)
 
 
 def _shell_codes(child: End) -> tuple[int | None, ...]:

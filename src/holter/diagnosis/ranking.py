@@ -113,7 +113,7 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
         told = _conclude_about_others(evidence, own, judge(origin, rules))
     if told.cause not in VAGUE:
         return told
-    suspect = find_suspect(origin)
+    suspect = find_suspect(origin, evidence.subject)
     if suspect is not None:
         return _weigh_up(evidence, told, suspect, judge(suspect.evidence, rules))
     return _with_candidates(told, ["cgroup-out-of-memory"]) if has_unseen_victim(origin) else told

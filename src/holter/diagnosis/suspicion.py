@@ -24,7 +24,7 @@ WENT_ON_S = 1.0
 WENT_ON_LONG_S = 3.0
 """Rows that were logged so long after the child's death: the program could do without it for a while, or at all."""
 
-WAITED, WAITED_LONG = 0.95, 0.85
+WAITED, WAITED_LONG, FOREIGN = 0.95, 0.85, 0.85
 CHOSE_AT_ONCE, FELL_AT_ONCE, CHOSE_SOON, CHOSE_UNSEEN = 0.9, 0.8, 0.75, 0.45
 POSSIBLE = 0.2
 """How likely the child's death is the cause of the program's end."""
@@ -45,9 +45,13 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
     """That its death is why the subject ended."""
 
 
-def find_suspect(evidence: Evidence) -> Suspect | None:
-    """The first child that may have ended the subject; None where `origins` has one, or there is none."""
-    end = evidence.subject
+def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | None:
+    """The first child that may have ended the subject; None where `origins` has one, or there is none.
+
+    Args:
+        program: whose rows tell that the run went on, where the subject itself logs none.
+    """
+    end = _with_rows_of(program, evidence.subject) if program is not None else evidence.subject
     if end.signal is not None or not (end.raised or _exit_code(end)) or find_lost_child(evidence) is not None:
         return None
     if end.raised is not None and type_names(end.raised) & {*_OWN_HAND, "KeyboardInterrupt"}:
@@ -59,9 +63,10 @@ def find_suspect(evidence: Evidence) -> Suspect | None:
         return None
     likelihood, child = min(likely, key=lambda each: each[1].at_ns)
     if _may_be_own_hand(child, evidence):
-        if not _chose(end):
+        if child.parent_signal == signal.SIGKILL or not (_chose(end) or has_waited(end)):
             return None
-        likelihood = min(likelihood, POSSIBLE)
+        is_foreign = has_waited(end) or child.parent_signal is not None
+        likelihood = min(likelihood, FOREIGN if is_foreign else POSSIBLE)
     return Suspect(evidence=about(evidence, child), likelihood=likelihood)
 
 
@@ -89,6 +94,12 @@ def weigh(child: End, end: End) -> float:
     if end.last_row_ns is None and end.raised is not None:
         return CHOSE_UNSEEN  # nobody knows whether it went on, and its words are about something else
     return POSSIBLE if went_on_s > WENT_ON_S else CHOSE_SOON
+
+
+def _with_rows_of(program: End, end: End) -> End:
+    """The last row before the end; of later ones it is only known that there were some."""
+    rows = [min(each, decided_ns(end)) for each in (end.last_row_ns, program.last_row_ns) if each is not None]
+    return msgspec.structs.replace(end, last_row_ns=max(rows, default=None))
 
 
 def decided_ns(end: End) -> int:

@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterator
 
+from holter.diagnosis.tracebacks import NOT_OWN
 from holter.model.evidence import Evidence, Said
-from holter.model.records import Raised
+from holter.model.records import Cause, Raised
 
 NEAR_S = 30.0
 _PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_BY_HAND = re.compile(r"(raise|assert)\b")
+_OF_OURS = re.compile(r"/holter/client/")
+"""What the program prints goes through these files on its way."""
 LATE_S = 10.0
 """A line may be kept some moments after the process that wrote it is gone."""
 
@@ -25,23 +29,44 @@ def type_names(raised: Raised) -> set[str]:
 
 def is_own_raise(raised: Raised) -> bool:
     """Whether a `raise` or `assert` of the user's own code said it: its words are the user's then, and prove little."""
-    places = [place for line in raised.traceback.splitlines() if (place := _PLACE.match(line))]
+    places = [place for _, place in _places(raised.traceback.splitlines())]
     own = {(frame.file, frame.line) for frame in raised.frames}
     is_own = bool(places) and (places[-1]["file"], int(places[-1]["line"])) in own
-    return is_own and re.match(r"(raise|assert)\b", source_line(raised)) is not None
+    return is_own and _BY_HAND.match(source_line(raised)) is not None
+
+
+def foreign_causes(raised: Raised) -> tuple[Cause, ...]:
+    """What led to it, without what the user's own code said, as far as the traceback shows that."""
+    lines = raised.traceback.splitlines()
+    return tuple(each for each in raised.causes if not _is_own_cause(each, lines))
+
+
+def _is_own_cause(cause: Cause, lines: list[str]) -> bool:
+    said = f"{cause.type.removeprefix('__main__.')}: {cause.message}".splitlines()[0]
+    ends = [number for number, line in enumerate(lines) if line == said]
+    before = _places(lines[: ends[0]]) if ends else []
+    if not before:
+        return False
+    number, place = before[-1]
+    return NOT_OWN.search(place["file"]) is None and _BY_HAND.match(lines[number + 1].strip()) is not None
 
 
 def foreign_text(raised: Raised) -> str:
     """Like `whole_text`, without what the user's own code said."""
-    behind = "\n".join(f"{each.type}: {each.message}" for each in raised.causes)
+    behind = "\n".join(f"{each.type}: {each.message}" for each in foreign_causes(raised))
     return behind if is_own_raise(raised) else f"{raised.type}: {raised.message}\n{behind}".strip()
 
 
 def source_line(raised: Raised) -> str:
     """The statement that raised it, where the traceback shows one."""
     lines = raised.traceback.splitlines()
-    places = [number for number, line in enumerate(lines) if _PLACE.match(line)]
+    places = [number for number, _ in _places(lines)]
     return lines[places[-1] + 1].strip() if places and places[-1] + 1 < len(lines) else ""
+
+
+def _places(lines: list[str]) -> list[tuple[int, re.Match[str]]]:
+    found = [(number, place) for number, line in enumerate(lines) if (place := _PLACE.match(line))]
+    return [(number, place) for number, place in found if not _OF_OURS.search(place["file"])]
 
 
 def in_exception(evidence: Evidence, pattern: re.Pattern[str]) -> re.Match[str] | None:

@@ -86,6 +86,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     is_alive: bool | None = False
     times: int = 1
     """How many children like it ended so."""
+    parent_signal: int | None = None
+    """Of a child: the last signal that its parent sent it by multiprocessing, 0 for none; None where nobody looked."""
     cpu_s: float | None = None
     """The CPU time that it used; only who waited for it knows."""
     max_rss_bytes: int | None = None

@@ -254,6 +254,8 @@ class ChildExited(Record, frozen=True, kw_only=True):
     process_started: int = 0
     times: int = 1
     """How many like it there were by then; of many only some are written down."""
+    parent_signal: int | None = None
+    """The last signal that its parent sent it through multiprocessing, 0 for none; None where nobody looked."""
 
 
 class Saved(Record, frozen=True, kw_only=True):

@@ -9,9 +9,10 @@ from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, raised
 from holter.diagnosis.suspicion import find_suspect, weigh
 from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel
-from holter.model.records import Finished
+from holter.model.records import Cause, Finished
 
 RAISE = "raise RuntimeError('augmentation failed')"
+BY_A_SHELL = "Command '['bash', '-c', 'prepare | tee log']' returned non-zero exit status 137."
 QUIET = Memory(levels=(MemoryLevel(level=0, kills=0, kills_lately=0),), host_kills=0)
 GIB = 2**30
 FULL = MemoryLevel(
@@ -100,6 +101,10 @@ SEGFAULT = child(11, 0.5, signals=(fault(11, 0.5),), has_signal_witness=True)
         # A program kills its own children when it is done with them.
         (evidence(fell(), children=(child(9, 0.5),), memory=QUIET), "uncaught-exception", 0.9, 1.0),
         (evidence(chose(), children=(child(9, 0.5),), memory=QUIET), "uncaught-exception", 0.5, 0.9),
+        (evidence(chose(), children=(child(9, 0.5, parent_signal=9),), memory=QUIET), "uncaught-exception", 0.9, 1.0),
+        # It did not, or was waiting: then somebody else did.
+        (evidence(chose(), children=(child(9, 0.5, parent_signal=0),), memory=QUIET), "killed", 0.7, 0.9),
+        (evidence(waited(), children=(child(9, 6),), memory=QUIET), "killed", 0.7, 0.9),
         (
             evidence(
                 failed("subprocess.TimeoutExpired", "Command 'x' timed out"), children=(child(9, 0.3),), memory=QUIET
@@ -190,3 +195,55 @@ def test_an_exit_code_that_only_the_program_told_of_is_no_certainty() -> None:
     told = diagnose(evidence(gone, state="failed"))
     assert told.cause == "nonzero-exit"
     assert told.confidence < 0.9
+
+
+def test_the_worker_whose_exit_code_the_program_names_is_meant_and_not_one_that_it_had_replaced() -> None:
+    fallen = child(11, 2.4, pid=899, source="multiprocessing", signals=(caught(11, code=1, before_s=2.4, pid=899),))
+    left_with_2 = child(2 << 8, 1.2, source="multiprocessing")
+    program = failed(
+        "RuntimeError", "worker left with 2", statement="raise RuntimeError(text)", last_row_ns=before(0.3)
+    )
+    found = diagnose(evidence(program, children=(fallen, left_with_2)))
+    assert found.cause == "worker-died"
+    assert "900" in found.title
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "memory", "cause"),
+    [
+        (left(139), 139, QUIET, "segmentation-fault"),
+        (failed("subprocess.CalledProcessError", BY_A_SHELL), 137, QUIET, "killed"),
+        (failed("subprocess.CalledProcessError", BY_A_SHELL), 137, OOM, "cgroup-out-of-memory"),
+        # Codes that say nothing of a signal.
+        (left(3), 3, QUIET, "nonzero-exit"),
+        (failed("subprocess.CalledProcessError", BY_A_SHELL.replace("137", "1")), 1, QUIET, "uncaught-exception"),
+    ],
+)
+def test_what_a_shell_says_of_its_command(program: End, code: int, memory: Memory, cause: str) -> None:
+    found = diagnose(evidence(program, children=(child(code << 8, 0.3, name=""),), memory=memory))
+    assert found.cause == cause
+    assert cause in ("nonzero-exit", "uncaught-exception") or found.confidence < 0.9
+
+
+UNREADABLE = """
+'''
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/concurrent/futures/process.py", line 424, in wait_result_broken_or_wakeup
+    result_item = result_reader.recv()
+{error}
+'''"""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        ("TypeError: ShardError.__init__() missing 1 required positional argument", "uncaught-exception"),
+        # The worker was gone in the middle of a word.
+        ("EOFError", "worker-died"),
+    ],
+)
+def test_a_pool_breaks_over_what_it_cannot_read_though_its_workers_are_well(error: str, cause: str) -> None:
+    behind = Cause(type="concurrent.futures.process._RemoteTraceback", message=UNREADABLE.format(error=error))
+    broken = raised("concurrent.futures.process.BrokenProcessPool", "terminated abruptly", causes=(behind,))
+    ended = child(15, 0.1, signals=(sent(15, 0.1, by=PID),))
+    assert diagnose(evidence(exited(1, raised=broken), children=(ended,))).cause == cause

@@ -52,3 +52,23 @@ def test_only_lines_near_the_end_count() -> None:
 def test_a_line_that_was_kept_just_after_the_death_counts() -> None:
     late = said("CUDA out of memory", before_s=-2)
     assert texts.line_near_end(evidence(signalled(9), said=(late,)), DECOY) == late
+
+
+def test_an_exception_behind_it_that_the_users_own_code_raised_is_their_own_words_too() -> None:
+    behind = Cause(type="RuntimeError", message="CUDA out of memory", how="context")
+    first = raised("RuntimeError", "CUDA out of memory", statement="raise RuntimeError(text)").traceback
+    link = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    second = raised("AttributeError", "close", statement="writer.close()")
+    chained = raised("AttributeError", "close", traceback=f"{first}{link}{second.traceback}", causes=(behind,))
+    assert texts.foreign_text(chained) == "AttributeError: close"
+    by_library = chained.traceback.replace("/home/ada/train.py", "/venv/site-packages/torch/cuda.py", 1)
+    told = raised("AttributeError", "close", traceback=by_library, causes=(behind,))
+    assert texts.foreign_causes(told) == (behind,)
+
+
+def test_what_stands_between_print_and_the_terminal_is_not_the_statement_that_failed() -> None:
+    ours = (
+        '  File "/venv/site-packages/holter/client/capture/printing.py", line 170, in write\n    count = real(text)\n'
+    )
+    head, _, last = raised("OSError", "x", statement="print(loss)").traceback.rpartition("OSError")
+    assert texts.source_line(raised("OSError", "x", traceback=f"{head}{ours}OSError{last}")) == "print(loss)"

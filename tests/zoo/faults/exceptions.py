@@ -231,4 +231,9 @@ FAULTS = [
         "held = bytearray(b'x') * (110 << 20)\ntime.sleep(2)\nraise LookupError('unknown optimizer: adamx')",
         place=Place(memory_bytes=230 << 20),
     ),
+    failing(
+        "fails while it cleans up after another failure",
+        "writer = None\ntry:\n    raise OSError(5, 'Input/output error: simulated by a test of the storage layer')\n"
+        "except OSError:\n    writer.close()",
+    ),
 ]

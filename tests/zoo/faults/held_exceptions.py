@@ -138,11 +138,6 @@ FAULTS = [
         "def ring(*_):\n    raise TimeoutError('validation took longer than 1 s')\n"
         "signal.signal(signal.SIGALRM, ring)\nsignal.alarm(1)\ntime.sleep(20)",
     ),
-    failing(
-        "fails while it cleans up after another failure",
-        "writer = None\ntry:\n    raise OSError(5, 'Input/output error: simulated by a test of the storage layer')\n"
-        "except OSError:\n    writer.close()",
-    ),
     # It counts for itself: there is room on the disk, and memory.
     failing(
         "has a quota of its own and raises what a full disk would",

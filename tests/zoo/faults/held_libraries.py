@@ -41,21 +41,6 @@ def misfit(name: str, body: str, *, needs: tuple[str, ...] = ("gcc",), cause: st
 FAULTS = [
     misfit("loads a library of a driver that is not installed", "ctypes.CDLL('libcudnn_ops.so.9')", needs=()),
     misfit(
-        "imports an extension that was built for another version of a library",
-        "open('new.map', 'w').write('KERNELS_2.0 { global: launch; };')\n"
-        "open('old.map', 'w').write('KERNELS_1.0 { global: launch; };')\n"
-        "launch = 'int launch(void) { return 0; }'\n"
-        "build(launch, 'libfast.so', '-Wl,--version-script=new.map', '-Wl,-soname,libfast.so')\n"
-        "build('int launch(void); int PyInit__kernels(void) { return launch(); }', TARGET,\n"
-        "      '-L.', '-lfast', '-Wl,-rpath,' + os.getcwd())\n"
-        "build(launch, 'libfast.so', '-Wl,--version-script=old.map', '-Wl,-soname,libfast.so')\n"
-        "import _kernels",
-    ),
-    misfit(
-        "imports an extension that was built under another name",
-        "build('int PyInit_kernels_v2(void) { return 0; }', TARGET)\nimport _kernels",
-    ),
-    misfit(
         "imports an extension that was built against another numpy",
         f"build({SIZE_CHECK!r}, TARGET)\nimport _kernels",
     ),

@@ -191,13 +191,6 @@ FAULTS = [
         place=limit(250),
     ),
     failing(
-        "runs a shell that runs a script that takes all memory",
-        f"begin()\nopen('prepare.py', 'w').write({GROWING!r})\n"
-        "pipeline = 'set -o pipefail; \"$0\" prepare.py | tee prepare.log'\n"
-        "subprocess.run(['bash', '-c', pipeline, sys.executable], check=True)",
-        place=limit(230),
-    ),
-    failing(
         "has a data loader of which a worker takes all memory",
         LOADER.format(item="held = [torch.ones(1 << 20) for _ in range(index * 20)]; return torch.ones(2)"),
         place=limit(900),
@@ -230,16 +223,6 @@ FAULTS = [
         place=limit(230),
     ),
     failing(
-        "has a worker that somebody kills at 80 % of the memory limit",
-        "def work():\n    held = bytearray(b'x') * (90 << 20)\n    time.sleep(1.5)\n    mark('worker', os.getpid())\n"
-        "    time.sleep(30)\nbegin()\nworker = multiprocessing.get_context('fork').Process(target=work)\n"
-        "worker.start()\nworker.join()\nif worker.exitcode:\n"
-        "    raise RuntimeError('the loader is gone, out of memory?')",
-        cause="killed",
-        strike=kill_worker,
-        place=limit(220),
-    ),
-    failing(
         "asks torch for 4 PiB",
         "import torch\nbegin()\nlogits = torch.empty(1 << 50, dtype=torch.float32)",
         cause=REFUSED,
@@ -248,14 +231,6 @@ FAULTS = [
     failing(
         "reserves a buffer for each layer up to its address space limit",
         "import numpy\nbegin()\nbuffers = {layer: numpy.zeros((4096, 4096)) for layer in range(96)}",
-        cause=REFUSED,
-        place=Place(limits=("--as=3000000000",)),
-    ),
-    # Each thread wants a stack; there is room for many more threads, but not for their stacks.
-    failing(
-        "cannot start a thread because there is no room for its stack",
-        "begin()\nthreading.stack_size(512 << 20)\n"
-        "for _ in range(16):\n    threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
         cause=REFUSED,
         place=Place(limits=("--as=3000000000",)),
     ),

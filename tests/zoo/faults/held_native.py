@@ -74,25 +74,10 @@ FAULTS = [
         cause=SEGMENTATION,
     ),
     library(
-        "has a thread of C whose small stack is too small",
-        signal.SIGSEGV,
-        PTHREAD
-        + "static long deep(long n) { volatile char frame[300]; frame[0] = n; return deep(n + 1) + frame[0]; }\n"
-        "static void *body(void *p) { return (void *)deep(0); }",
-        cause=OVERFLOW,
-    ),
-    library(
         "has a thread of C that aborts while Python waits",
         signal.SIGABRT,
         PTHREAD + "static void *body(void *p) { usleep(300000); abort(); }",
         cause=ABORTED,
-    ),
-    library(
-        "takes a large array from the stack",
-        signal.SIGSEGV,
-        "double work(void) { volatile double buffer[3 << 20]; for (int i = (3 << 20) - 1; i >= 0; i--) buffer[i] = i;"
-        " return buffer[0]; }",
-        cause=OVERFLOW,
     ),
     library(
         "calls a virtual function of what is not there yet",

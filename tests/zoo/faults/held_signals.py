@@ -262,17 +262,4 @@ FAULTS = [
         strike=hang_up,
         place=TERMINAL,
     ),
-    # It does not mind the hangup; what it prints next has no place to go, and that is what it fails for.
-    struck(
-        "ignores that its terminal went and cannot print any more",
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nmark('staying')\n"
-        "for step in range(400):\n    print('step', step, flush=True); time.sleep(0.05)",
-        number=signal.SIGHUP,
-        cause="uncaught-exception",
-        also=(HANGUP,),
-        ends=(1, 120),
-        state="failed",
-        strike=hang_up,
-        place=TERMINAL,
-    ),
 ]

@@ -145,12 +145,6 @@ FAULTS = [
         GUARDED.format(fate="import faulty; faulty.overflow_stack()", method="forkserver"),
         cause="stack-overflow",
     ),
-    # The pool breaks though no worker died: the exception comes back, but nobody can make it anew.
-    failing(
-        "has a pool that breaks over an exception that cannot be unpickled",
-        GUARDED.format(fate="raise ShardError(3, 'bad checksum')", method="fork"),
-        cause=RAISED,
-    ),
     failing(
         "has a spawned pool of which a worker kills itself",
         GUARDED.format(fate="os.kill(os.getpid(), signal.SIGKILL)", method="spawn"),
@@ -162,13 +156,6 @@ FAULTS = [
         GUARDED.format(fate="sys.exit(6)", method="fork"),
         cause="nonzero-exit",
         ends=(6,),
-    ),
-    inline(
-        "waits for a result of a pool of which somebody killed the worker",
-        f"def work():\n    {STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
-        "print(pool.apply_async(work).get(timeout=7))",
-        cause=KILLED,
-        strike=strike_worker(signal.SIGKILL),
     ),
     inline(
         "runs a program that somebody kills",
@@ -185,12 +172,6 @@ FAULTS = [
         strike=strike_worker(signal.SIGTERM),
     ),
     inline(
-        "leaves with the code of a shell whose program faulted",
-        f"sys.exit(os.system(f'{{sys.executable}} -c \"{FAULTING}\"; exit $?') >> 8)",
-        cause=SEGMENTATION,
-        ends=(139,),
-    ),
-    inline(
         "reads from a program that faults before it is through",
         f"reader = subprocess.Popen([sys.executable, '-c', '{FAULTING}'], stdout=subprocess.PIPE)\n"
         "line = reader.stdout.readline()\nif not line:\n    raise EOFError('expected a header, got nothing')",
@@ -203,19 +184,6 @@ FAULTS = [
         "worker = multiprocessing.get_context('fork').Process(target=work)\nworker.start()\nworker.join()\n"
         "if worker.exitcode:\n    raise RuntimeError(f'worker 0: exit code {worker.exitcode}')",
         cause="bus-error",
-    ),
-    # A person retries a worker; the second death is the one that ends the training.
-    inline(
-        "starts a worker again after a fault and gives up when it leaves with 2",
-        "def work(attempt):\n    if attempt == 0:\n        ctypes.string_at(0)\n    os._exit(2)\n"
-        "for attempt in range(2):\n"
-        "    worker = multiprocessing.get_context('fork').Process(target=work, args=(attempt,))\n"
-        "    worker.start()\n    worker.join()\n    print('worker ended with', worker.exitcode)\n"
-        "    for _ in range(40):\n        log(loss=0.3); time.sleep(0.03)\n"
-        "raise RuntimeError('worker left with 2 after a restart')",
-        cause="worker-died",
-        # A worker that leaves with a code of its own is as well described by one word as by the other.
-        also=("nonzero-exit",),
     ),
     ranks(
         "has a rank 0 that raises while rank 1 sees a connection close",

@@ -3,6 +3,7 @@
 import signal
 
 from tests.zoo.fault import Fault
+from tests.zoo.faults import held_libraries
 
 
 def misfit(name: str, body: str, *, needs: tuple[str, ...] = ()) -> Fault:
@@ -64,5 +65,20 @@ FAULTS = [
         "code = bytearray(open(_ctypes.__file__, 'rb').read())\n"
         "code[18:20] = b'\\xf3\\x00'\n"
         "open(target, 'wb').write(code)",
+    ),
+    held_libraries.misfit(
+        "imports an extension that was built for another version of a library",
+        "open('new.map', 'w').write('KERNELS_2.0 { global: launch; };')\n"
+        "open('old.map', 'w').write('KERNELS_1.0 { global: launch; };')\n"
+        "launch = 'int launch(void) { return 0; }'\n"
+        "build(launch, 'libfast.so', '-Wl,--version-script=new.map', '-Wl,-soname,libfast.so')\n"
+        "build('int launch(void); int PyInit__kernels(void) { return launch(); }', TARGET,\n"
+        "      '-L.', '-lfast', '-Wl,-rpath,' + os.getcwd())\n"
+        "build(launch, 'libfast.so', '-Wl,--version-script=old.map', '-Wl,-soname,libfast.so')\n"
+        "import _kernels",
+    ),
+    held_libraries.misfit(
+        "imports an extension that was built under another name",
+        "build('int PyInit_kernels_v2(void) { return 0; }', TARGET)\nimport _kernels",
     ),
 ]

@@ -181,4 +181,12 @@ FAULTS = [
         "if worker.exitcode:\n    raise RuntimeError('evaluation did not finish')",
         cause="cpu-time-limit",
     ),
+    # What sqlite says is that it was unable to open its file.
+    limited(
+        "cannot open its database because too many files are open",
+        "import sqlite3\nkept = []\ntry:\n    while True:\n        kept.append(os.open('/dev/null', os.O_RDONLY))\n"
+        "except OSError:\n    pass\nsqlite3.connect('trials.db').execute('CREATE TABLE trial (value)')",
+        cause=FILES,
+        place=Place(limits=("--nofile=140",)),
+    ),
 ]

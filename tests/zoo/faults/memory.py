@@ -5,6 +5,7 @@ import subprocess
 from typing import Any
 
 from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
+from tests.zoo.faults import held_memory
 from tests.zoo.scene import Scene
 
 KILLED = (-signal.SIGKILL,)
@@ -409,5 +410,30 @@ FAULTS = [
         cause="shared-memory-full",
         also=("disk-full",),
         place=Place(disks=(("/dev/shm", "size=16m"),)),
+    ),
+    held_memory.failing(
+        "runs a shell that runs a script that takes all memory",
+        f"begin()\nopen('prepare.py', 'w').write({held_memory.GROWING!r})\n"
+        "pipeline = 'set -o pipefail; \"$0\" prepare.py | tee prepare.log'\n"
+        "subprocess.run(['bash', '-c', pipeline, sys.executable], check=True)",
+        place=held_memory.limit(230),
+    ),
+    held_memory.failing(
+        "has a worker that somebody kills at 80 % of the memory limit",
+        "def work():\n    held = bytearray(b'x') * (90 << 20)\n    time.sleep(1.5)\n    mark('worker', os.getpid())\n"
+        "    time.sleep(30)\nbegin()\nworker = multiprocessing.get_context('fork').Process(target=work)\n"
+        "worker.start()\nworker.join()\nif worker.exitcode:\n"
+        "    raise RuntimeError('the loader is gone, out of memory?')",
+        cause="killed",
+        strike=held_memory.kill_worker,
+        place=held_memory.limit(220),
+    ),
+    # Each thread wants a stack; there is room for many more threads, but not for their stacks.
+    held_memory.failing(
+        "cannot start a thread because there is no room for its stack",
+        "begin()\nthreading.stack_size(512 << 20)\n"
+        "for _ in range(16):\n    threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
+        cause="allocation-refused",
+        place=Place(limits=("--as=3000000000",)),
     ),
 ]

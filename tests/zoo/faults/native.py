@@ -4,6 +4,7 @@ import signal
 from typing import Any
 
 from tests.zoo.fault import PYTHON, SCRIPT, TRAINING, Fault, Place
+from tests.zoo.faults import held_native
 
 
 def native(name: str, number: signal.Signals, *, cause: str, body: str, needs: tuple[str, ...] = ()) -> Fault:
@@ -288,4 +289,19 @@ FAULTS = [
         cause="segmentation-fault",
     ),
     tool("runs a program in C that aborts", "int main(void) { abort(); }", cause="aborted"),
+    held_native.library(
+        "has a thread of C whose small stack is too small",
+        signal.SIGSEGV,
+        held_native.PTHREAD
+        + "static long deep(long n) { volatile char frame[300]; frame[0] = n; return deep(n + 1) + frame[0]; }\n"
+        "static void *body(void *p) { return (void *)deep(0); }",
+        cause="stack-overflow",
+    ),
+    held_native.library(
+        "takes a large array from the stack",
+        signal.SIGSEGV,
+        "double work(void) { volatile double buffer[3 << 20]; for (int i = (3 << 20) - 1; i >= 0; i--) buffer[i] = i;"
+        " return buffer[0]; }",
+        cause="stack-overflow",
+    ),
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.zoo.fault import PYTHON, SCRIPT, Fault, Place
+from tests.zoo.faults import held_signals
 from tests.zoo.faults.interrupts import press
 from tests.zoo.faults.killed import DEAF, TRAINING, kill
 from tests.zoo.scene import Scene
@@ -250,6 +251,19 @@ FAULTS = [
         state="failed",
         cause="interrupted",
         strike=press(b"\x03"),
+        place=Place(has_terminal=True),
+    ),
+    # It does not mind the hangup; what it prints next has no place to go, and that is what it fails for.
+    held_signals.struck(
+        "ignores that its terminal went and cannot print any more",
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nmark('staying')\n"
+        "for step in range(400):\n    print('step', step, flush=True); time.sleep(0.05)",
+        number=signal.SIGHUP,
+        cause="uncaught-exception",
+        also=("hangup",),
+        ends=(1, 120),
+        state="failed",
+        strike=held_signals.hang_up,
         place=Place(has_terminal=True),
     ),
 ]

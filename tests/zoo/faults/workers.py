@@ -4,6 +4,7 @@ import signal
 from typing import Any
 
 from tests.zoo.fault import Fault
+from tests.zoo.faults import held_workers
 from tests.zoo.faults.ranks import by_hand
 from tests.zoo.scene import Scene
 
@@ -250,4 +251,36 @@ FAULTS = [
         cause="terminated",
     ),
     by_hand("has a rank that leaves with 6", "os._exit(6)", state="failed", cause="nonzero-exit"),
+    # The pool breaks though no worker died: the exception comes back, but nobody can make it anew.
+    failing(
+        "has a pool that breaks over an exception that cannot be unpickled",
+        held_workers.GUARDED.format(fate="raise ShardError(3, 'bad checksum')", method="fork"),
+        cause="uncaught-exception",
+    ),
+    held_workers.inline(
+        "waits for a result of a pool of which somebody killed the worker",
+        f"def work():\n    {held_workers.STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
+        "print(pool.apply_async(work).get(timeout=7))",
+        cause="killed",
+        strike=kill_worker,
+    ),
+    held_workers.inline(
+        "leaves with the code of a shell whose program faulted",
+        f"sys.exit(os.system(f'{{sys.executable}} -c \"{held_workers.FAULTING}\"; exit $?') >> 8)",
+        cause="segmentation-fault",
+        ends=(139,),
+    ),
+    # A person retries a worker; the second death is the one that ends the training.
+    held_workers.inline(
+        "starts a worker again after a fault and gives up when it leaves with 2",
+        "def work(attempt):\n    if attempt == 0:\n        ctypes.string_at(0)\n    os._exit(2)\n"
+        "for attempt in range(2):\n"
+        "    worker = multiprocessing.get_context('fork').Process(target=work, args=(attempt,))\n"
+        "    worker.start()\n    worker.join()\n    print('worker ended with', worker.exitcode)\n"
+        "    for _ in range(40):\n        log(loss=0.3); time.sleep(0.03)\n"
+        "raise RuntimeError('worker left with 2 after a restart')",
+        cause="worker-died",
+        # A worker that leaves with a code of its own is as well described by one word as by the other.
+        also=("nonzero-exit",),
+    ),
 ]

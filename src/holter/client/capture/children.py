@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from holter.client.capture.description import Describer
 from holter.client.capture.patches import Patches
@@ -56,6 +57,7 @@ class ChildHooks:
         self._clock = clock
         self._patches = Patches()
         self._clean, self._unclean = Thinning(), Thinning()
+        self._sent: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def install(self, address: Address) -> None:
         """Watch what has been imported by now, and give children that are made from now on this address. Idempotent."""
@@ -91,6 +93,7 @@ class ChildHooks:
         popen = getattr(sys.modules.get(f"{package}.popen_fork"), "Popen", None)
         if popen is not None and not self._patches.has(popen, "returncode"):
             self._patches.set(popen, "returncode", ReturnCode(partial(self._child_ended, process)))
+            self._wrap(popen, "_send_signal", self._sent.__setitem__)
 
     def _wrap(self, owner: Any, name: str, see: Callable[..., None]) -> None:
         """Have `see` called with the same arguments before a function that nobody sees fail."""
@@ -132,8 +135,16 @@ class ChildHooks:
         status = code << 8 if code >= 0 else -code
         times = (self._unclean if status else self._clean).count((re.sub(r"\d+", "#", name), status))
         if times:
-            now_ns, source = self._clock.now_ns(), "multiprocessing"
-            self._keep(ChildExited(at_ns=now_ns, pid=popen.pid, source=source, status=status, name=name, times=times))
+            exited = ChildExited(
+                at_ns=self._clock.now_ns(),
+                pid=popen.pid,
+                source="multiprocessing",
+                status=status,
+                name=name,
+                times=times,
+                parent_signal=int(self._sent.get(popen, 0)),
+            )
+            self._keep(exited)
 
 
 class ReturnCode:

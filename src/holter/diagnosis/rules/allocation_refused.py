@@ -160,6 +160,15 @@ EXAMPLES = [
     Example(evidence(failed("RuntimeError", _TORCH)), fires=True),
     Example(evidence(failed("OSError", "[Errno 12] Cannot allocate memory", statement="os.fork()")), fires=True),
     Example(evidence(signalled(6), said=(_CPP,), surroundings=_LIMIT), fires=True),
+    # A thread wants a stack; where there is room for one, it was refused for another reason.
+    Example(evidence(failed("RuntimeError", "can't start new thread"), surroundings=_LIMIT), fires=True),
+    Example(
+        evidence(
+            failed("RuntimeError", "can't start new thread"),
+            surroundings=Surroundings(address_space_bytes=300 * 2**20, address_space_limit_bytes=1000 * 2**20),
+        ),
+        fires=False,
+    ),
     Example(evidence(failed("MemoryError", "mine", statement="raise MemoryError('mine')")), fires=False),
     Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory")), fires=False),
     Example(evidence(exited(3), surroundings=_LIMIT), fires=False),

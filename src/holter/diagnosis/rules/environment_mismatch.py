@@ -21,9 +21,9 @@ from holter.model.verdicts import Answer, Example, Fact, Verdict
 CAUSE = "environment-mismatch"
 SOON_S = 300.0
 _LIBRARY = re.compile(
-    r"undefined symbol: \S+|version `(?:GLIBC|GLIBCXX|CXXABI)_[^']+' not found|\.so\S*: cannot open shared object"
+    r"undefined symbol: \S+|version `[^']+' not found|\.so\S*: cannot open shared object"
     r"|wrong ELF class|invalid ELF header|file too short|DLL load failed|symbol not found"
-    r"|cannot allocate memory in static TLS block"
+    r"|cannot allocate memory in static TLS block|dynamic module does not define (?:module export|init) function"
 )
 _NUMPY = re.compile(
     r"numpy\.(?:dtype|ufunc|ndarray) size changed|_ARRAY_API not found|compiled using NumPy 1\.x"
@@ -123,6 +123,29 @@ EXAMPLES = [
         evidence(failed("RuntimeError", "The NVIDIA driver on your system is too old (found version 11040).")),
         fires=True,
     ),
+    Example(
+        evidence(
+            failed(
+                "ImportError",
+                "/opt/libfast.so: version `FAST_2.0' not found (required by /venv/lib/_fast.so)",
+                began_ns=_EARLY,
+            )
+        ),
+        fires=True,
+    ),
+    # The file was built as another module, and renamed.
+    Example(
+        evidence(
+            failed(
+                "ImportError",
+                "dynamic module does not define module export function (PyInit__fast)",
+                began_ns=_EARLY,
+            )
+        ),
+        fires=True,
+    ),
+    # No library, but the user's own idea of a version.
+    Example(evidence(failed("KeyError", "version `v2' not found", began_ns=_EARLY)), fires=False),
     # Not installed is not mismatched.
     Example(evidence(failed("ModuleNotFoundError", "No module named 'einops'", began_ns=_EARLY)), fires=False),
     # The user's own words prove nothing.

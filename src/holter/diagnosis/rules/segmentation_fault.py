@@ -15,6 +15,8 @@ from holter.model.evidence import Evidence, KernelLine, KernelLog
 from holter.model.verdicts import Answer, Example, RuledOut, Verdict
 
 CAUSE = "segmentation-fault"
+IN_A_FRAME, SILENCED = 0.85, 0.5
+"""Where it may as well have been the stack that ran over."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -26,13 +28,19 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack ran over")
     return Verdict(
         cause=CAUSE,
-        confidence=crash.confidence,
+        confidence=_confidence(evidence, crash),
         title=words.sentence(
             f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}"
         ),
         because=crashes.because(evidence, crash),
         advice=advise(CAUSE, evidence),
     )
+
+
+def _confidence(evidence: Evidence, crash: crashes.Crash) -> float:
+    if crashes.has_silenced_witness(evidence, crash):
+        return min(crash.confidence, SILENCED)
+    return min(crash.confidence, IN_A_FRAME) if crashes.may_be_in_a_frame(crash) else crash.confidence
 
 
 def _how(crash: crashes.Crash) -> str:
@@ -48,6 +56,13 @@ _STACK = (
     '  File "/home/ada/train.py", line 41 in step\n'
 )
 _NULL = caught(11, code=1, address=0, stack_pointer=0x7FFD_0000_0000)
+_LARGE = caught(
+    11,
+    code=1,
+    address=0x7FFD_0080_0FF8,
+    stack_pointer=0x7FFD_0000_0000,
+    mapping_above="7ffd00801000-7ffd01001000 rw-p 00000000 00:00 0 [stack]",
+)
 _LINE = KernelLine(
     at_ns=END_NS,
     kind="fault",
@@ -65,6 +80,8 @@ EXAMPLES = [
         evidence(signalled(11, signals=(caught(11, code=1, address=0x7FFD_0000, stack_pointer=0x7FFD_0100),))),
         fires=False,
     ),
+    # An array on the stack that is larger than the stack.
+    Example(evidence(signalled(11, signals=(_LARGE,))), fires=False),
     # A Java virtual machine in the process lives on such signals.
     Example(evidence(exited(1, signals=(caught(11, code=1, is_handled=True),))), fires=False),
     Example(evidence(signalled(9)), fires=False),

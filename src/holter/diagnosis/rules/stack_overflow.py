@@ -8,6 +8,8 @@ Turn the recursion into a loop, lower the recursion limit, or raise the stack (`
 
 import signal
 
+import msgspec
+
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.specimens import END_NS, PID, caught, evidence, failed, signalled
@@ -15,18 +17,23 @@ from holter.model.evidence import Evidence, KernelLine, KernelLog, Surroundings
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "stack-overflow"
-SEEN, LOGGED, DEEP = 0.96, 0.93, 0.66
+SEEN, LOGGED, SILENCED, DEEP = 0.96, 0.93, 0.7, 0.66
 DEPTH = 95
 
 
 def diagnose(evidence: Evidence) -> Answer:
-    """Fires on SIGSEGV at an address beside the stack pointer, where nothing is mapped."""
+    """Fires on SIGSEGV beside the stack pointer or in a frame below the stack, where nothing is mapped.
+
+    Less surely where the witness's handler was in place and did not run.
+    """
     crash = crashes.crash_of(evidence, signal.SIGSEGV, signal.SIGBUS)
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
         confidence = SEEN if crash.ending.caught else LOGGED
         return _verdict(evidence, crash, confidence * crash.ending.certainty)
+    if crashes.has_silenced_witness(evidence, crash):
+        return _verdict(evidence, crash, SILENCED)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH
     return _verdict(evidence, crash, DEEP) if is_deep else None
 
@@ -34,7 +41,9 @@ def diagnose(evidence: Evidence) -> Answer:
 def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> Verdict:
     end = evidence.subject
     caught = crash.ending.caught
-    thread = " of a thread" if caught is not None and caught.thread not in (0, end.pid) else ""
+    is_seen_there = caught is not None and caught.thread not in (0, end.pid)
+    # The main thread has another stack for its handlers.
+    thread = " of a thread" if is_seen_there or crashes.has_silenced_witness(evidence, crash) else ""
     around = evidence.surroundings
     size = f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and not thread else ""
     return Verdict(
@@ -49,6 +58,13 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> 
 
 
 _OVER = caught(11, code=1, address=0x7FFD_0000_0F00, stack_pointer=0x7FFD_0000_1000)
+_LARGE = caught(
+    11,
+    code=1,
+    address=0x7FFD_0080_0FF8,
+    stack_pointer=0x7FFD_0000_0000,
+    mapping_above="7ffd00801000-7ffd01001000 rw-p 00000000 00:00 0 [stack]",
+)
 _THREAD = caught(
     11, code=2, thread=813, address=0x7F10_0000_0F00, stack_pointer=0x7F10_0000_1000, mapping="7f1-7f2 ---p 0 0 0"
 )
@@ -57,6 +73,15 @@ _FRAMES = "".join('  File "/home/ada/train.py", line 9 in walk\n' for _ in range
 EXAMPLES = [
     Example(evidence(signalled(11, signals=(_OVER,)), surroundings=Surroundings(stack_limit_bytes=2**23)), fires=True),
     Example(evidence(signalled(11, signals=(_THREAD,))), fires=True),
+    # An array that is larger than what is left of the stack; and a wild pointer into the same place.
+    Example(evidence(signalled(11, signals=(_LARGE,))), fires=True),
+    Example(
+        evidence(signalled(11, signals=(msgspec.structs.replace(_LARGE, stack_pointer=0x7FFD_00A0_0000),))),
+        fires=False,
+    ),
+    # A thread of C has no other stack for a handler; and a program that has taken the handler away.
+    Example(evidence(signalled(11, has_signal_witness=True), surroundings=Surroundings(heeded=(2, 11))), fires=True),
+    Example(evidence(signalled(11, has_signal_witness=True), surroundings=Surroundings(heeded=(2,))), fires=False),
     Example(
         evidence(
             signalled(11), kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_LINE),))

@@ -9,21 +9,26 @@ Save what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the 
 """
 
 import re
+import signal
+
+import msgspec
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import ended_well
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.requests import SI_KERNEL
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, raised, said, signalled
 from holter.diagnosis.texts import foreign_text, source_line
-from holter.model.evidence import Disk, Evidence, KernelLine, KernelLog, Surroundings
-from holter.model.records import Raised
+from holter.model.evidence import Disk, End, Evidence, KernelLine, KernelLog, Surroundings
+from holter.model.records import Cause, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "storage-fault"
 NEAR_S = 600.0
+HUNG_UP_S = 60.0
 _ERROR = re.compile(
-    r"\[Errno (?P<number>5|30|116|121|61)\] (?P<words>[^:\n]+)(?P<path>: [^\n]+)?|(?P<stale>Stale (?:NFS )?file handle)"
-    r"|(?P<io>Input/output error)|errno = (?P<hdf>5|30|116),"
+    r"\[Errno (?P<number>5|30|116|121|61)\] (?P<words>[^:\n]+)(?P<path>: b?['\"][^\n]+)?"
+    r"|(?P<stale>Stale (?:NFS )?file handle)|(?P<io>Input/output error)|errno = (?P<hdf>5|30|116),"
 )
 _WORDS = {
     "5": "an input/output error",
@@ -53,7 +58,7 @@ def diagnose(evidence: Evidence) -> Answer:
     match = _ERROR.search(foreign_text(end.raised))
     if match is None:
         return None
-    if _is_terminal(end.raised, match):
+    if _is_terminal(end, end.raised, match):
         return RuledOut(
             cause=CAUSE, because="the input/output error was that of a terminal that is gone, not of a disk"
         )
@@ -90,9 +95,15 @@ def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, 
     return 0.92 if has_path else 0.75
 
 
-def _is_terminal(error: Raised, match: re.Match[str]) -> bool:
+def _is_terminal(end: End, error: Raised, match: re.Match[str], /) -> bool:
     is_io = (match["number"] or "5") == "5" and not match["path"] and not match["stale"]
-    return is_io and _TERMINAL.search(source_line(error)) is not None
+    return is_io and (_TERMINAL.search(source_line(error)) is not None or _has_lost_terminal(end, error))
+
+
+def _has_lost_terminal(end: End, error: Raised) -> bool:
+    """The kernel sends both signals where a terminal goes, and the second one also reaches who ignores the first."""
+    told = end.caught(signal.SIGHUP, signal.SIGCONT)
+    return told is not None and told.code == SI_KERNEL and 0 <= (error.at_ns - told.at_ns) / 1e9 <= HUNG_UP_S
 
 
 def _kernel_line(evidence: Evidence) -> KernelLine | None:
@@ -121,6 +132,20 @@ def _kernel(kind: str, text: str, *, before_s: float = 2.0) -> KernelLog:
 
 
 _IO = "[Errno 5] Input/output error: '/data/train.bin'"
+_BEHIND = (Cause(type="OSError", message="[Errno 5] Input/output error: 'a.pt'", how="context"),)
+_HANDLED = """Traceback (most recent call last):
+  File "/home/ada/train.py", line 38, in fit
+    raise OSError(5, 'Input/output error', 'a.pt')
+OSError: [Errno 5] Input/output error: 'a.pt'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 41, in fit
+    writer.close()
+AttributeError: 'NoneType' object has no attribute 'close'
+"""
+_CLEAN_UP = raised("AttributeError", "'NoneType' object has no attribute 'close'", causes=_BEHIND)
 _MAP = "7f0000000000-7f0000100000 r--s 00000000 08:01 131 /data/train.bin"
 EXAMPLES = [
     Example(
@@ -143,7 +168,25 @@ EXAMPLES = [
         ),
         fires=True,
     ),
-    # A terminal that was closed.
+    # It failed once more while it cleaned up.
+    Example(evidence(exited(1, raised=_CLEAN_UP)), fires=True),
+    # The same, but the first failure, too, was the user's own words.
+    Example(
+        evidence(exited(1, raised=msgspec.structs.replace(_CLEAN_UP, traceback=_HANDLED))),
+        fires=False,
+    ),
+    # A terminal that was closed; who ignores SIGHUP is still sent SIGCONT.
+    Example(
+        evidence(
+            failed(
+                "OSError",
+                "[Errno 5] Input/output error",
+                statement="self.file.write(line)",
+                signals=(caught(signal.SIGCONT, code=SI_KERNEL, before_s=1),),
+            )
+        ),
+        fires=False,
+    ),
     Example(evidence(failed("OSError", "[Errno 5] Input/output error", statement="print(loss)")), fires=False),
     Example(evidence(failed("OSError", "[Errno 28] No space left on device")), fires=False),
     # The user's own words, and a kernel line of another time.

@@ -16,9 +16,13 @@ from holter.model.evidence import Evidence, Surroundings
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
-SEEN, BY_NUMBER, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.87, 0.7, 0.75
+SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.93, 0.87, 0.7, 0.75
 NEAR = 0.9
 _SAYS = re.compile(r"Too many open files|EMFILE|ulimit -n")
+FEW = 4
+"""Left to open: who asks for one more may need several at once."""
+_CANNOT_OPEN = re.compile(r"(?:unable|failed|not able) to open|(?:can(?:no|')t|could not|couldn't) open", re.IGNORECASE)
+"""Libraries that say so keep the reason to themselves; it proves nothing by itself."""
 _INDIRECT = re.compile(r"received \d+ items of ancdata|unable to open shared memory object")
 
 
@@ -36,10 +40,10 @@ def diagnose(evidence: Evidence) -> Answer:
     if found is not None or _SAYS.search(text):
         return _verdict(evidence, SEEN if _is_near(evidence) else BY_WORDS, [fact])
     if not _INDIRECT.search(text):
-        return None
+        return _verdict(evidence, FULL, [fact]) if _CANNOT_OPEN.search(text) and _is_full(evidence) else None
     if _is_near(evidence) is False:
         return RuledOut(cause=CAUSE, because=f"only {_count(evidence)} were open")
-    return _verdict(evidence, 0.93 if _is_near(evidence) else INDIRECT, [fact])
+    return _verdict(evidence, FULL if _is_near(evidence) else INDIRECT, [fact])
 
 
 def _is_near(evidence: Evidence) -> bool | None:
@@ -47,6 +51,13 @@ def _is_near(evidence: Evidence) -> bool | None:
     if around is None or around.open_files is None or not around.open_files_limit:
         return None
     return around.open_files >= NEAR * around.open_files_limit
+
+
+def _is_full(evidence: Evidence) -> bool:
+    around = evidence.surroundings
+    if around is None or around.open_files is None or not around.open_files_limit:
+        return False
+    return around.open_files_limit - around.open_files <= FEW
 
 
 def _count(evidence: Evidence) -> str:
@@ -73,6 +84,7 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
     )
 
 
+_DATABASE = "sqlite3.OperationalError"
 _NEAR_LIMIT = Surroundings(open_files=1024, open_files_limit=1024)
 EXAMPLES = [
     Example(
@@ -91,6 +103,15 @@ EXAMPLES = [
         evidence(
             failed("RuntimeError", "received 0 items of ancdata"),
             surroundings=Surroundings(open_files=9, open_files_limit=1024),
+        ),
+        fires=False,
+    ),
+    Example(evidence(failed(_DATABASE, "unable to open database file"), surroundings=_NEAR_LIMIT), fires=True),
+    # A path that is not there.
+    Example(
+        evidence(
+            failed(_DATABASE, "unable to open database file"),
+            surroundings=Surroundings(open_files=980, open_files_limit=1024),
         ),
         fires=False,
     ),

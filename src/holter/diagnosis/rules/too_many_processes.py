@@ -20,6 +20,8 @@ from holter.model.verdicts import Answer, Example, Fact, Verdict
 CAUSE = "too-many-processes"
 SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.8
 NEAR = 0.9
+ADDRESSES_NEAR = 0.75
+"""A stack is asked for at once: a large part of the address space may be left, and still too little."""
 _THREAD = re.compile(r"can't start new thread|Thread creation failed|pthread_create (?:failed|has failed)")
 _FORK = re.compile(r"fork|_fork_exec|Popen|posix_spawn|spawnv|Process|start\(\)|clone|subprocess")
 _SAYS = re.compile(
@@ -65,7 +67,7 @@ def _is_out_of_addresses(evidence: Evidence) -> bool:
     around = evidence.surroundings
     if around is None or around.address_space_bytes is None or not around.address_space_limit_bytes:
         return False
-    return around.address_space_bytes >= NEAR * around.address_space_limit_bytes
+    return around.address_space_bytes >= ADDRESSES_NEAR * around.address_space_limit_bytes
 
 
 def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
@@ -102,7 +104,7 @@ EXAMPLES = [
     Example(
         evidence(
             failed("RuntimeError", "can't start new thread"),
-            surroundings=Surroundings(address_space_bytes=990, address_space_limit_bytes=1000),
+            surroundings=Surroundings(address_space_bytes=800, address_space_limit_bytes=1000),
         ),
         fires=False,
     ),
