@@ -19,4 +19,4 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
 def kernel(served: Jupyter) -> Iterator[Kernel]:
     made = served.open_notebook("training.ipynb")
     yield made
-    made.forget_channels()
+    served.close_notebook(made)

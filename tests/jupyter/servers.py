@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.e2e.programs import wait_until
 
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 60.0
+HEARD_WITHIN_S = 6.0
 TOKEN = "letmein"
 # Otherwise it looks every three seconds whether a kernel is alive.
 RESTARTER = ["--AsyncIOLoopKernelRestarter.time_to_dead=0.3"]
@@ -27,19 +28,26 @@ RESTARTER = ["--AsyncIOLoopKernelRestarter.time_to_dead=0.3"]
 class Kernel:
     """A kernel of a server, spoken to over its own channels."""
 
-    def __init__(self, jupyter: "Jupyter", kernel_id: str) -> None:
+    def __init__(self, jupyter: "Jupyter", kernel_id: str, session: str = "") -> None:
         self.id = kernel_id
         self.jupyter = jupyter
+        self.session = session
         self._client: BlockingKernelClient | None = None
+
+    @property
+    def connection_file(self) -> Path:
+        return self.jupyter.runtime / f"kernel-{self.id}.json"
 
     @property
     def client(self) -> BlockingKernelClient:
         if self._client is None:
-            made = BlockingKernelClient(connection_file=str(self.jupyter.runtime / f"kernel-{self.id}.json"))
+            made = BlockingKernelClient(connection_file=str(self.connection_file))
             made.load_connection_file()
             # Not its heartbeat, by which a kernel on a busy machine counts as dead after a second.
             made.start_channels(hb=False)
             wait_until(lambda: _is_ready(made), within_s=ANSWERS_WITHIN_S)
+            # The server may hear of a kernel later than we do, and nothing is said to it twice but by asking again.
+            self._let_server_hear(lambda: _is_ready(made) and self.state != "starting")
             self._client = made
         return self._client
 
@@ -51,7 +59,7 @@ class Kernel:
         while time.monotonic() < deadline:
             message = client.get_iopub_msg(timeout=ANSWERS_WITHIN_S)
             if message["parent_header"].get("msg_id") == asked and message["msg_type"] == "stream":
-                wait_until(lambda: self.state == "busy", within_s=ANSWERS_WITHIN_S)
+                self._let_server_hear(lambda: self.state == "busy")
                 return
         raise AssertionError("the kernel did not begin")
 
@@ -68,7 +76,7 @@ class Kernel:
 
         reply = self.client.execute_interactive(code, timeout=ANSWERS_WITHIN_S, output_hook=hear)
         assert reply["content"]["status"] == "ok", reply["content"]
-        wait_until(lambda: self.state == "idle", within_s=ANSWERS_WITHIN_S)
+        self._let_server_hear(lambda: self.state == "idle")
         return "".join(printed)
 
     @property
@@ -79,6 +87,12 @@ class Kernel:
     def state(self) -> str:
         """As the server has it."""
         return str(self.jupyter.get(f"/api/kernels/{self.id}")["execution_state"])
+
+    def _let_server_hear(self, claim: Callable[[], bool]) -> None:
+        """Wait for a time only: a server that has restarted a kernel may not hear it any more."""
+        deadline = time.monotonic() + HEARD_WITHIN_S
+        while not claim() and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     def forget_channels(self) -> None:
         """Its process is another now."""
@@ -132,8 +146,14 @@ class Jupyter:
         made = self.post(
             "/api/sessions", {"path": name, "name": name, "type": "notebook", "kernel": {"name": "python3"}}
         )
-        self._kernels.append(Kernel(self, made["kernel"]["id"]))
+        self._kernels.append(Kernel(self, made["kernel"]["id"], made["id"]))
         return self._kernels[-1]
+
+    def close_notebook(self, kernel: Kernel) -> None:
+        """Whoever opens it next gets a kernel of its own, also where this one is dying."""
+        kernel.forget_channels()
+        if self.process.poll() is None:
+            self.http.delete(f"/api/sessions/{kernel.session}")
 
     def death(self, kernel: Kernel) -> dict[str, Any]:
         return self.get(f"/holter/kernels/{kernel.id}/death")
