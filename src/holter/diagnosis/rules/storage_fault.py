@@ -143,9 +143,9 @@ During handling of the above exception, another exception occurred:
 Traceback (most recent call last):
   File "/home/ada/train.py", line 41, in fit
     writer.close()
-AttributeError: 'NoneType' object has no attribute 'close'
+AttributeError: 'dict' object has no attribute 'close'
 """
-_CLEAN_UP = raised("AttributeError", "'NoneType' object has no attribute 'close'", causes=_BEHIND)
+_CLEAN_UP = raised("AttributeError", "'dict' object has no attribute 'close'", causes=_BEHIND)
 _MAP = "7f0000000000-7f0000100000 r--s 00000000 08:01 131 /data/train.bin"
 EXAMPLES = [
     Example(
