@@ -5,7 +5,6 @@ Without names all measures run, one after the other. Each prints its figures wit
 benchmarks/results as JSON. A missed bar is a result, not an error.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ sys.path.insert(0, str(ROOT))  # this file is run, not imported
 from benchmarks import report  # noqa: E402  needs the line above
 from benchmarks.page_run import SUITE as PAGE  # noqa: E402
 from benchmarks.server_run import SUITE as SERVER  # noqa: E402
-from benchmarks.suite import DOCS, Suite, add_arguments, parse, take  # noqa: E402
+from benchmarks.suite import DOCS, Suite, parse, parser_of, take  # noqa: E402
 
 # The order of the README. A measure that is not named here comes last.
 ORDER = (
@@ -37,8 +36,7 @@ SUITE = Suite(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser, SUITE)
+    parser = parser_of(SUITE, __doc__)
     parser.add_argument("--long", action="store_true", help="watch the sidecar for ten minutes instead of one")
     parser.add_argument(
         "--write-docs",

@@ -5,14 +5,13 @@ Each measure prints its figures with bar and verdict, and leaves them in benchma
 the worst batch: other programs on the machine do not count. A missed bar is a result, not an error.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # this file is run, not imported
 
-from benchmarks.suite import Suite, add_arguments, parse, take  # noqa: E402  needs the line above
+from benchmarks.suite import Suite, run  # noqa: E402  needs the line above
 
 MEASURES = ("ingest", "reads", "tables", "peers", "kills", "network", "live", "many")
 SUITE = Suite(
@@ -21,12 +20,5 @@ SUITE = Suite(
     prefix="server-",
 )
 
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser, SUITE)
-    return take(SUITE, parse(parser, SUITE))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(SUITE, __doc__))

@@ -40,13 +40,20 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
         return [self.prefix + name for name in self.modules]
 
 
-def add_arguments(parser: argparse.ArgumentParser, suite: Suite) -> None:
+def run(suite: Suite, description: str | None) -> int:
+    """All of such a command; returns its exit code."""
+    return take(suite, parse(parser_of(suite, description), suite))
+
+
+def parser_of(suite: Suite, description: str | None) -> argparse.ArgumentParser:
     """What every such command understands."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measures", nargs="*", metavar="MEASURE", help=", ".join(suite.modules))
     parser.add_argument("--quick", action="store_true", help="a smoke pass: the figures mean nothing")
     parser.add_argument("--no-peers", action="store_true", help="leave the other trackers out")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the JSON goes")
     parser.add_argument("--scratch", type=Path, help="a directory on the disk to measure; default: beside the results")
+    return parser
 
 
 def parse(parser: argparse.ArgumentParser, suite: Suite) -> argparse.Namespace:

@@ -10,8 +10,7 @@ from holter.journal.frame import encode_record
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.records import Opened, Record
-from holter.probes.identity import ProcessIdentity, identify
-from holter.version import __version__
+from holter.probes.identity import this_process
 
 
 def may_write(directory: str) -> bool:
@@ -42,19 +41,7 @@ def in_memory(opened: Opened, records: Sequence[Record]) -> Digest:
 
 def as_command(run: str, attempt: int) -> Opened:
     """This process, as the writer of such a journal."""
-    me = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
-    return Opened(
-        at_ns=time.time_ns(),
-        run=run,
-        writer="command",
-        host=me.host,
-        boot_id=me.boot_id,
-        pid=me.pid,
-        process_started=me.started,
-        pid_namespace=me.pid_namespace,
-        holter=__version__,
-        attempt=attempt,
-    )
+    return this_process().opens(run, "command", at_ns=time.time_ns(), attempt=attempt)
 
 
 def _prologue(opened: Opened) -> Iterator[bytes]:

@@ -5,11 +5,11 @@ import os
 from holter.catalog.command_journal import as_command, may_write, write_down
 from holter.catalog.projection import project, write_files
 from holter.catalog.run_view import LoadedRun, last_seen_ns, process_of, unexplained_processes
-from holter.catalog.space import trim_the_dead, writer_of
+from holter.catalog.space import trim_the_dead
 from holter.console.scrubbing import Scrubber
 from holter.journal.kept_files import remove_partial
 from holter.model.records import Exited
-from holter.probes.identity import is_alive
+from holter.probes.identity import is_alive, writer_of
 
 # More than there can be.
 SCRUB_BYTES = 1 << 40

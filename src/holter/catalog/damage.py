@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from holter.catalog.run_view import LoadedRun
-from holter.catalog.space import writer_of
 from holter.errors import JournalError
 from holter.journal.digest import Digest
 from holter.journal.frame import RESIDUE
 from holter.journal.reader import scan
 from holter.journal.rundir import list_segments
 from holter.model.state import RUNNING
-from holter.probes.identity import is_alive
+from holter.probes.identity import is_alive, writer_of
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.catalog.run_view import MAIN, PROGRAM
-from holter.catalog.space import writer_of
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
 from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, SYNC
 from holter.journal.reader import Frame, is_whole, scan
 from holter.journal.rundir import list_segments
 from holter.model.records import FIRST_PACKED, LOOSE_ROW, NUMBERS, Declared, Opened, Record
-from holter.probes.identity import is_alive
+from holter.probes.identity import is_alive, writer_of
 
 CHUNK_BYTES = 256 << 10
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from holter.catalog.parents_wishes import add_wishes
-from holter.catalog.space import writer_of
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
@@ -30,7 +29,7 @@ from holter.model.records import (
 )
 from holter.model.state import FINISHED, Lateness, Outcome, Witness, last_wish, settle, settle_process, with_mark
 from holter.model.verdicts import Diagnosis
-from holter.probes.identity import ProcessIdentity, is_alive
+from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
 MAIN = ("client", "watch", "launcher", "provisioner")

@@ -3,8 +3,7 @@
 from holter.journal.digest import read_opened
 from holter.journal.rundir import list_segments
 from holter.journal.trimming import trim
-from holter.model.records import Opened
-from holter.probes.identity import ProcessIdentity, is_alive
+from holter.probes.identity import is_alive, writer_of
 
 
 def trim_the_dead(directory: str) -> None:
@@ -20,8 +19,3 @@ def trim_the_dead(directory: str) -> None:
                 trim(paths[-1])
         except OSError:
             continue
-
-
-def writer_of(opened: Opened) -> ProcessIdentity:
-    """The process that writes a journal."""
-    return ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)

@@ -20,7 +20,7 @@ from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.records import KERNEL, Console, Described, Opened
 from holter.model.witnesses import SIDECAR, witnesses_without
-from holter.probes.identity import ProcessIdentity, identify
+from holter.probes.identity import identify, this_process
 from holter.recording.identity import Identity, identify_run, new_name, new_run_id
 from holter.recording.kernels import PROJECT, read_kernel, server_pid
 from holter.recording.launched import Launched, read_launched
@@ -30,7 +30,6 @@ from holter.recording.place import console_limit, disk_limit, make_place
 from holter.recording.settings import Settings, read_settings
 from holter.recording.spawning import linger_s
 from holter.recording.voice import Voice
-from holter.version import __version__
 from holter.wire.way_back import Watch
 
 # W&B's own switches, which mean nothing here; everything else that is unknown is a typing error worth a word.
@@ -119,7 +118,7 @@ class _Opening:
         self.kind = kind
         self.config = config
         self.clock = Clock()
-        self.process = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+        self.process = this_process()
         self.bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
         launched = launched or read_launched(os.environ)
         is_theirs = launched is not None and settings.run_id == launched.run and launched.run not in _used
@@ -213,17 +212,9 @@ class _Opening:
     def _start(self, directory: str, described: Described, attempt: int, *, is_owner: bool = True) -> Run:
         def opened() -> Opened:
             me = identify(os.getpid()) or self.process
-            return Opened(
-                at_ns=self.clock.now_ns(),
-                run=self.identity.run,
-                writer="client" if is_owner and me.pid == self.process.pid else "worker",
-                host=me.host,
-                boot_id=me.boot_id,
-                pid=me.pid,
-                process_started=me.started,
-                pid_namespace=me.pid_namespace,
-                holter=__version__,
-                attempt=attempt,
+            writer = "client" if is_owner and me.pid == self.process.pid else "worker"
+            return msgspec.structs.replace(
+                me.opens(self.identity.run, writer, at_ns=self.clock.now_ns(), attempt=attempt),
                 rank=self.identity.rank,
                 launcher=self.launched.journal if self.launched else "",
                 kernel_parent=os.getppid() if _is_kernel() else 0,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holter.client.threads import start_quietly
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, Lines, Look, Say, Stop, Watch, decode_to_client, encode
+from holter.wire.way_back import Ended, Look, Say, Stop, Watch, encode, messages
 
 if TYPE_CHECKING:
     import socket
@@ -81,25 +81,18 @@ class SidecarLink:
             self._voice.warn("thread", f"no thread for warnings from the sidecar ({error}); recording goes on")
 
     def _receive(self, ours: "socket.socket") -> None:
-        lines = Lines()
-        try:
-            while data := ours.recv(65536):
-                for line in lines.feed(data):
-                    self._understand(decode_to_client(line))
-        except (OSError, ValueError):
-            return  # the link is closed, or the other end is not one of ours
+        for message in messages(ours):
+            self._understand(message)
 
     def _understand(self, message: Say | Stop) -> None:
         match message:
             case Say():
                 self._voice.warn(message.cause, message.text)
             case Stop():
-                because = f": {message.reason}" if message.reason else ""
-                wish = f"{message.by} asks run {message.run} to stop{because}"
                 if message.run not in self._stoppable:
-                    self._voice.warn(f"stop {message.run}", f"{wish}; it goes on, for allow_stop is not set")
+                    self._voice.warn(f"stop {message.run}", f"{message.wish}; it goes on, for allow_stop is not set")
                     return
-                self._voice.warn(f"stop {message.run}", f"{wish}; interrupting the main thread")
+                self._voice.warn(f"stop {message.run}", f"{message.wish}; interrupting the main thread")
                 _interrupt_main_thread()
 
 

@@ -4,7 +4,7 @@ from holter.diagnosis import facts, testimony
 from holter.diagnosis.advice import advise
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import KERNEL_LEFT_ALONE
-from holter.model.verdicts import Verdict
+from holter.model.verdicts import Fact, Verdict
 
 SOON_S = 60.0
 """A kernel that does not listen is given some seconds, then it is ended."""
@@ -33,16 +33,22 @@ def without_server(evidence: Evidence) -> KernelEvent | None:
     return gone[-1] if gone and evidence.subject.code == KERNEL_LEFT_ALONE else None
 
 
-def verdict_of(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str, state: str) -> Verdict:
+def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str, state: str) -> Verdict:
     """That somebody asked for this in the middle of a cell: `done` is `restarted` or `shut down`."""
+    title = f"The notebook's kernel was {done} while a cell was running"
+    fact = facts.fact("jupyter", asked.at_ns, f"the kernel was to be {done} while a cell was running")
+    return verdict_of(cause, evidence, fact=fact, title=title, state=state, confidence=0.97)
+
+
+def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, confidence: float) -> Verdict:
+    """That the kernel ended because of what this fact says."""
     end = evidence.subject
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
-    text = f"the kernel was to be {done} while a cell was running"
-    found = [facts.fact("jupyter", asked.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
+    found = [fact, facts.of_status(end), *testimony.of_steps(end)]
     return Verdict(
         cause=cause,
-        confidence=0.97,
-        title=f"The notebook's kernel was {done} while a cell was running{step}",
+        confidence=confidence,
+        title=f"{title}{step}",
         because=testimony.few(found),
         advice=advise(cause, evidence),
         state=state,

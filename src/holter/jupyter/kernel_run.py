@@ -13,16 +13,15 @@ from holter.journal.rundir import make_private, run_directory
 from holter.journal.writer import JournalWriter
 from holter.jupyter.scribe import Log, Scribe
 from holter.model.clock import Clock
-from holter.model.records import KERNEL, Console, Described, Exited, Facts, KernelAsked, Launched, Opened, Record
+from holter.model.records import KERNEL, Console, Described, Exited, Facts, KernelAsked, Launched, Record
 from holter.model.secrets import mask_arguments
 from holter.model.witnesses import SIDECAR, witnesses_without
-from holter.probes.identity import ProcessIdentity, identify
+from holter.probes.identity import identify, this_process
 from holter.recording.identity import new_run_id
 from holter.recording.kernels import PROJECT, Kernel, as_variable, read_joined
 from holter.recording.place import disk_limit
 from holter.recording.settings import Settings
 from holter.recording.spawning import open_pidfd, spawn_sidecar
-from holter.version import __version__
 from holter.wire.way_back import Watch
 
 _NOT_KEPT = "none: it goes where that of the Jupyter server goes"
@@ -59,7 +58,7 @@ class KernelRun:
         self._scribe = scribe
         self._log = log
         self._clock = Clock()
-        self._server = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+        self._server = this_process()
         self._journal = JournalWriter(self.directory, partial(self._opened, "provisioner", self.id), clock=self._clock)
         self._witnesses: dict[str, JournalWriter] = {}
         self._is_kept = False
@@ -176,20 +175,7 @@ class KernelRun:
             journal.close()
 
     def _opened(self, writer: str, run: str) -> Iterator[bytes]:
-        server = self._server
-        yield encode_record(
-            Opened(
-                at_ns=self._clock.now_ns(),
-                run=run,
-                writer=writer,
-                host=server.host,
-                boot_id=server.boot_id,
-                pid=server.pid,
-                process_started=server.started,
-                pid_namespace=server.pid_namespace,
-                holter=__version__,
-            )
-        )
+        yield encode_record(self._server.opens(run, writer, at_ns=self._clock.now_ns()))
 
 
 def notebook_of(environ: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ import socket
 import threading
 
 from holter.recording.voice import Voice
-from holter.wire.way_back import Lines, Say, Stop, decode_to_client
+from holter.wire.way_back import Say, Stop, messages
 
 
 class Listener(threading.Thread):
@@ -22,23 +22,20 @@ class Listener(threading.Thread):
 
     def run(self) -> None:
         """Until the sidecar has left."""
-        lines = Lines()
-        with contextlib.suppress(OSError, ValueError):  # the link is closed, or the other end is not one of ours
-            while data := self._link.recv(65536):
-                for line in lines.feed(data):
-                    self._understand(decode_to_client(line))
+        for message in messages(self._link):
+            self._understand(message)
 
     def _understand(self, message: Say | Stop) -> None:
         match message:
             case Say():
                 self._voice.warn(message.cause, message.text)
             case Stop():
-                because = f": {message.reason}" if message.reason else ""
-                wish = f"{message.by} asks run {message.run} to stop{because}"
                 if not self._allow_stop:
-                    self._voice.warn(f"stop {message.run}", f"{wish}; it goes on, for --allow-stop was not given")
+                    self._voice.warn(
+                        f"stop {message.run}", f"{message.wish}; it goes on, for --allow-stop was not given"
+                    )
                     return
-                self._voice.warn(f"stop {message.run}", f"{wish}; interrupting the command")
+                self._voice.warn(f"stop {message.run}", f"{message.wish}; interrupting the command")
                 interrupt(self._pid)
 
 

@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from holter.errors import NotKept, UsageError
 from holter.journal.frame import encode_record
 from holter.journal.rundir import run_directory
@@ -14,15 +16,14 @@ from holter.launcher.attending import Ending
 from holter.launcher.streams import Streams
 from holter.model.clock import Clock
 from holter.model.evidence import Sender
-from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Opened, Record, Signalled
-from holter.probes.identity import ProcessIdentity, identify
+from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Record, Signalled
+from holter.probes.identity import identify, this_process
 from holter.recording.identity import identify_run, new_name
 from holter.recording.launched import read_launched
 from holter.recording.past import Bookmark, recall
 from holter.recording.place import disk_limit, make_place
 from holter.recording.settings import Settings
 from holter.recording.voice import Voice
-from holter.version import __version__
 
 
 class RecordedCommand:
@@ -33,7 +34,7 @@ class RecordedCommand:
         self._settings = settings
         self._voice = voice
         self._clock = clock
-        self._process = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
+        self._process = this_process()
         self._bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
         self.identity = identify_run(self._chosen(environ), environ, agent=_agent())
         self._past = recall(run_directory(settings.dir, self.identity.run), self._process)
@@ -148,22 +149,8 @@ class RecordedCommand:
             raise UsageError(f"there is no run {self.run} in {self._settings.dir} to resume: check the id")
 
     def _prologue(self) -> Iterator[bytes]:
-        me = self._process
-        yield encode_record(
-            Opened(
-                at_ns=self._clock.now_ns(),
-                run=self.run,
-                writer="launcher",
-                host=me.host,
-                boot_id=me.boot_id,
-                pid=me.pid,
-                process_started=me.started,
-                pid_namespace=me.pid_namespace,
-                holter=__version__,
-                attempt=self.attempt,
-                rank=self.identity.rank,
-            )
-        )
+        opened = self._process.opens(self.run, "launcher", at_ns=self._clock.now_ns(), attempt=self.attempt)
+        yield encode_record(msgspec.structs.replace(opened, rank=self.identity.rank))
 
 
 def _agent() -> str:

@@ -4,7 +4,9 @@ import os
 
 import msgspec
 
+from holter.model.records import Opened
 from holter.probes.procfs import PROC, read_file, read_stat
+from holter.version import __version__
 
 # The inode of the first pid namespace, fixed in the kernel: what speaks of all processes knows them by its numbers.
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
@@ -21,6 +23,31 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
     """Clock ticks since boot, 0 where unknown; elsewhere than on Linux hundredths of a second since 1970."""
     pid_namespace: str = ""
     """Containers of one host count their processes separately; empty where unknown."""
+
+    def opens(self, run: str, writer: str, *, at_ns: int, attempt: int = 1) -> Opened:
+        """The first record of a journal that this process writes."""
+        return Opened(
+            at_ns=at_ns,
+            run=run,
+            writer=writer,
+            host=self.host,
+            boot_id=self.boot_id,
+            pid=self.pid,
+            process_started=self.started,
+            pid_namespace=self.pid_namespace,
+            holter=__version__,
+            attempt=attempt,
+        )
+
+
+def this_process() -> ProcessIdentity:
+    """Ourselves; with what is known where the system does not let us look."""
+    return identify(os.getpid()) or ProcessIdentity(host_name(), "", os.getpid(), 0)
+
+
+def writer_of(opened: Opened) -> ProcessIdentity:
+    """The process that opened a journal."""
+    return ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
 
 
 def identify(pid: int, proc: str = PROC) -> ProcessIdentity | None:

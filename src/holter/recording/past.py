@@ -9,7 +9,7 @@ import msgspec
 from holter.errors import NewerJournal, UsageError
 from holter.journal.rundir import list_segments, make_private
 from holter.model.records import Described
-from holter.probes.identity import ProcessIdentity, is_alive
+from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 if TYPE_CHECKING:
     from holter.journal.digest import Digest
@@ -89,7 +89,7 @@ def _add(past: Past, found: "Digest", process: ProcessIdentity) -> None:
     opened = found.opened
     if opened.attempt > past.attempts:
         past.attempts, past.is_alive = opened.attempt, False
-    theirs = ProcessIdentity(opened.host, opened.boot_id, opened.pid, opened.process_started, opened.pid_namespace)
+    theirs = writer_of(opened)
     has_ended = any(type(record).__name__ == "Finished" for record in found.said)
     if opened.attempt == past.attempts and theirs != process and not has_ended and is_alive(theirs):
         past.is_alive = True

@@ -13,9 +13,9 @@ from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
-from holter.model.records import Beat, Exited, KernelAsked, Lost, Opened, Record, Totals
+from holter.model.records import Beat, Exited, KernelAsked, Lost, Record, Totals
 from holter.model.witnesses import witnesses_without
-from holter.probes.identity import ProcessIdentity, identify, is_alive
+from holter.probes.identity import ProcessIdentity, identify, is_alive, this_process
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.procfs import read_stat
@@ -26,7 +26,6 @@ from holter.sidecar.counting import Counting
 from holter.sidecar.keeping import Keeper
 from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
-from holter.version import __version__
 from holter.wire.way_back import Ended, Watch
 
 if TYPE_CHECKING:
@@ -239,22 +238,8 @@ class WatchedRun:
         )
 
     def _prologue(self) -> Iterator[bytes]:
-        me = identify(os.getpid()) or ProcessIdentity(os.uname().nodename, "", os.getpid(), 0)
         now_ns = self._clock.now_ns()
-        yield encode_record(
-            Opened(
-                at_ns=now_ns,
-                run=self.run,
-                writer="sidecar",
-                host=me.host,
-                boot_id=me.boot_id,
-                pid=me.pid,
-                process_started=me.started,
-                pid_namespace=me.pid_namespace,
-                holter=__version__,
-                attempt=self._attempt,
-            )
-        )
+        yield encode_record(this_process().opens(self.run, "sidecar", at_ns=now_ns, attempt=self._attempt))
         yield encode_record(
             Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns)
         )

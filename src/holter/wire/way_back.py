@@ -1,6 +1,12 @@
 """The socket pair between a training process and its sidecar: one JSON message a line, either way."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import msgspec
+
+if TYPE_CHECKING:
+    import socket
 
 SOCKET_FD, PIDFD_FD, FIRST_CONSOLE_FD = 3, 4, 5
 """Where a new sidecar finds what it was given; at the last and behind it, what belongs to a `Pumped` console."""
@@ -93,6 +99,12 @@ class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=
     by: str
     reason: str = ""
 
+    @property
+    def wish(self) -> str:
+        """For people, without what will become of it."""
+        because = f": {self.reason}" if self.reason else ""
+        return f"{self.by} asks run {self.run} to stop{because}"
+
 
 ToSidecar = Watch | Ended | Look
 ToClient = Say | Stop
@@ -129,3 +141,14 @@ class Lines:
         if len(self._rest) > 1 << 20:
             self._rest = b""
         return lines
+
+
+def messages(link: "socket.socket") -> Iterator[ToClient]:
+    """What the sidecar says, until the link is closed or the other end turns out not to be one of ours. Blocks."""
+    lines = Lines()
+    try:
+        while data := link.recv(65536):
+            for line in lines.feed(data):
+                yield decode_to_client(line)
+    except (OSError, ValueError):
+        return

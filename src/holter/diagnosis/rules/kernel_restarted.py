@@ -6,7 +6,7 @@ is ended with SIGTERM and SIGKILL. A restart while no cell runs is a normal end 
 Save checkpoints within the cell, or run long trainings as a script, which no restart can reach.
 """
 
-from holter.diagnosis.kernel_requests import last_request, verdict_of
+from holter.diagnosis.kernel_requests import last_request, was_asked
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED
@@ -20,7 +20,7 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "restart" or not asked.is_busy:
         return None
-    return verdict_of(CAUSE, evidence, asked=asked, done="restarted", state=FAILED)
+    return was_asked(CAUSE, evidence, asked=asked, done="restarted", state=FAILED)
 
 
 _BUSY = KernelEvent(at_ns=before(2.5), kind="restart", is_busy=True)

@@ -5,9 +5,8 @@ A shutdown while no cell runs is a normal end and no cause; but a kernel whose s
 Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its kernels.
 """
 
-from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
-from holter.diagnosis.kernel_requests import last_request, verdict_of, without_server
+from holter.diagnosis import facts
+from holter.diagnosis.kernel_requests import last_request, verdict_of, was_asked, without_server
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
@@ -23,22 +22,14 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "shutdown" or not asked.is_busy:
         return None
-    return verdict_of(CAUSE, evidence, asked=asked, done="shut down", state=CRASHED)
+    return was_asked(CAUSE, evidence, asked=asked, done="shut down", state=CRASHED)
 
 
 def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
-    end = evidence.subject
-    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
+    title = "The Jupyter server died, and the notebook's kernel left with it"
     text = "the Jupyter server that had started the kernel was dead when the kernel left"
-    found = [facts.fact("jupyter", gone.at_ns, text), facts.of_status(end), *testimony.of_steps(end)]
-    return Verdict(
-        cause=CAUSE,
-        confidence=0.95,
-        title=f"The Jupyter server died, and the notebook's kernel left with it{step}",
-        because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
-        state=CRASHED,
-    )
+    fact = facts.fact("jupyter", gone.at_ns, text)
+    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=0.95)
 
 
 _GONE = KernelEvent(at_ns=END_NS, kind="server-gone")
