@@ -8,13 +8,11 @@ from typing import Any
 
 from tests.zoo.cgroups import Cgroup
 from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
+from tests.zoo.faults.memory import TAKE, TAKING, limit, starved
 from tests.zoo.scene import Scene
 
 KILLED = (-signal.SIGKILL,)
 OUT, REFUSED, SHARED = "cgroup-out-of-memory", "allocation-refused", "shared-memory-full"
-
-GROW = "held = []\nwhile True:\n    held.append(bytearray(b'x') * (3 << 20)); time.sleep(0.005)\n"
-GROWING = "import time\n" + GROW
 
 STAY_BIG = """
 from training import begin, mark, stay
@@ -25,10 +23,6 @@ stay()
 """
 
 
-def limit(mib: int, **more: Any) -> Place:
-    return Place(memory_bytes=mib * MIB, **more)
-
-
 def grown(name: str, body: str, *, mib: int = 220, **more: Any) -> Fault:
     """The training itself reaches its cgroup's limit."""
     program = f"import os, signal, sys, threading, time\nfrom training import begin, log\nbegin()\n{body}\n"
@@ -37,13 +31,6 @@ def grown(name: str, body: str, *, mib: int = 220, **more: Any) -> Fault:
         program=program,
         **{"ends": KILLED, "state": "crashed", "cause": OUT, "place": limit(mib), **more},
     )
-
-
-def failing(name: str, body: str, *, cause: str = OUT, **more: Any) -> Fault:
-    """It, or a process of its own, gets no memory, and it fails by itself."""
-    imports = "import concurrent.futures, multiprocessing, os, resource, subprocess, sys, threading, time"
-    program = f"{imports}\nfrom training import begin, log, mark, stay\n{body}\n"
-    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
 
 
 def start_in(cgroup: Cgroup, program: str) -> subprocess.Popen[bytes]:
@@ -77,14 +64,10 @@ def crowd_out(scene: Scene, other: Cgroup) -> None:
 def kill_after_neighbours_death(scene: Scene, other: Cgroup) -> None:
     """The other one runs into a limit of its own and dies; a little later somebody kills the training."""
     other.limit_memory(40 * MIB)
-    start_in(other, GROWING).wait(20)
+    start_in(other, TAKING).wait(20)
     assert other.kills == 1
     time.sleep(1.5)
     scene.kill(signal.SIGKILL)
-
-
-def kill_worker(scene: Scene) -> None:
-    scene.kill(signal.SIGKILL, scene.pid_of("worker"))
 
 
 def terminate(scene: Scene) -> None:
@@ -149,16 +132,16 @@ FAULTS = [
     grown(
         "speaks of the memory of its GPU and uses up its cgroup's",
         "print('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a capacity of '\n"
-        "      '79.10 GiB', file=sys.stderr)\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + GROW,
+        "      '79.10 GiB', file=sys.stderr)\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + TAKE,
     ),
     grown(
         "leaks as an ordinary user in a directory of its own",
-        "os.mkdir('work'); os.chdir('work')\n" + GROW,
+        "os.mkdir('work'); os.chdir('work')\n" + TAKE,
         place=limit(220, is_user=True),
     ),
     grown(
         "leaks under nohup and nice, in a shell",
-        GROW,
+        TAKE,
         command=("bash", "-c", f"nohup nice -n 5 {PYTHON} {SCRIPT}; echo status $? >&2; exit 3"),
         ends=(3,),
         run_state="failed",
@@ -181,7 +164,7 @@ FAULTS = [
         strike=beside(kill_after_neighbours_death),
         place=Place(parent_memory_bytes=300 * MIB, memory_bytes=400 * MIB),
     ),
-    failing(
+    starved(
         "has a child that changes what it inherited, page by page",
         "begin()\ntable = bytearray(b'x') * (70 << 20)\npid = os.fork()\nif pid == 0:\n"
         "    for page in range(0, len(table), 4096):\n        table[page] = 1\n"
@@ -190,13 +173,13 @@ FAULTS = [
         "if code:\n    raise ChildProcessError(f'augmentation ended with {code}')",
         place=limit(250),
     ),
-    failing(
+    starved(
         "has a data loader of which a worker takes all memory",
         LOADER.format(item="held = [torch.ones(1 << 20) for _ in range(index * 20)]; return torch.ones(2)"),
         place=limit(900),
         needs=("torch",),
     ),
-    failing(
+    starved(
         "has a spawned pool of which a worker takes all memory",
         "def work(number):\n    held = [bytearray(b'x') * (4 << 20) for _ in range(200 if number == 4 else 1)]\n"
         "    return len(held)\n"
@@ -205,16 +188,16 @@ FAULTS = [
         "        print(sum(pool.map(work, range(8))))",
         place=limit(260),
     ),
-    failing(
+    starved(
         "leaves with 5 because its indexer was killed for memory",
-        f"begin()\nindexer = subprocess.run([sys.executable, '-c', {GROWING!r}])\n"
+        f"begin()\nindexer = subprocess.run([sys.executable, '-c', {TAKING!r}])\n"
         "if indexer.returncode:\n    print('indexing failed, see indexer.log')\n    sys.exit(5)",
         place=limit(230),
         ends=(5,),
     ),
-    failing(
+    starved(
         "lost a child for memory, went on, and is terminated later",
-        f"begin()\nprint(subprocess.run([sys.executable, '-c', {GROWING!r}]).returncode)\n"
+        f"begin()\nprint(subprocess.run([sys.executable, '-c', {TAKING!r}]).returncode)\n"
         "for step in range(60):\n    log(loss=1 / (step + 1)); time.sleep(0.05)\nstay()",
         cause="terminated",
         ends=(-signal.SIGTERM,),
@@ -222,19 +205,19 @@ FAULTS = [
         strike=terminate,
         place=limit(230),
     ),
-    failing(
+    starved(
         "asks torch for 4 PiB",
         "import torch\nbegin()\nlogits = torch.empty(1 << 50, dtype=torch.float32)",
         cause=REFUSED,
         needs=("torch",),
     ),
-    failing(
+    starved(
         "reserves a buffer for each layer up to its address space limit",
         "import numpy\nbegin()\nbuffers = {layer: numpy.zeros((4096, 4096)) for layer in range(96)}",
         cause=REFUSED,
         place=Place(limits=("--as=3000000000",)),
     ),
-    failing(
+    starved(
         "hands on the MemoryError of a thread",
         "begin()\nwith concurrent.futures.ThreadPoolExecutor(2) as pool:\n"
         "    print(pool.submit(bytearray, 6 << 30).result())",
@@ -242,7 +225,7 @@ FAULTS = [
         place=Place(limits=("--as=4000000000",)),
     ),
     # A library of C++ ends the process because it was refused memory: one is the end, the other the reason.
-    failing(
+    starved(
         "has a library of C++ that is refused memory",
         "import ctypes\nopen('index.cc', 'w').write('extern \"C\" void work() { new char[1UL << 50]; }')\n"
         "subprocess.run(['g++', '-O0', '-w', '-shared', '-fPIC', '-o', 'index.so', 'index.cc'], check=True)\nbegin()\n"
@@ -253,14 +236,14 @@ FAULTS = [
         state="crashed",
         needs=("g++",),
     ),
-    failing(
+    starved(
         "has a data loader whose batches do not fit into /dev/shm",
         LOADER.format(item="return torch.ones(1 << 19)"),
         cause=SHARED,
         place=Place(disks=(("/dev/shm", "size=8m"),)),
         needs=("torch",),
     ),
-    failing(
+    starved(
         "finds /dev/shm full of what an earlier run left there",
         "from multiprocessing import shared_memory\nbegin()\n"
         "subprocess.run('head -c 20M /dev/zero > /dev/shm/torch_1234_leftover', shell=True)\n"
@@ -270,7 +253,7 @@ FAULTS = [
         ends=(-signal.SIGBUS,),
         state="crashed",
     ),
-    failing(
+    starved(
         "has a pool of which a worker fills /dev/shm",
         "from multiprocessing import shared_memory\n"
         "def work(number):\n    block = shared_memory.SharedMemory(create=True, size=6 << 20)\n"

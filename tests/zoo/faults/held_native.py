@@ -5,39 +5,12 @@ import signal
 import time
 from typing import Any
 
-from tests.zoo.fault import MIB, PYTHON, SCRIPT, TRAINING, Fault, Place
+from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
+from tests.zoo.faults.native import PTHREAD, compiled
 from tests.zoo.scene import Scene
 
 SEGMENTATION, OVERFLOW, ABORTED = "segmentation-fault", "stack-overflow", "aborted"
 ARITHMETIC, ILLEGAL, BUS = "arithmetic-fault", "illegal-instruction", "bus-error"
-
-COMPILED = """
-import ctypes, subprocess, sys, threading, time
-with open("kernels.{suffix}", "w") as file:
-    file.write({source!r})
-command = ["{compiler}", "-O0", "-w", "-fPIC", "-shared", "-pthread", "-o", "kernels.so", "kernels.{suffix}"]
-subprocess.run(command, check=True)
-kernels = ctypes.CDLL("./kernels.so")
-from training import begin, log
-begin()
-{call}
-"""
-
-# A thread that Python knows nothing of.
-PTHREAD = """
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-static void *body(void *);
-void work(void) {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 128 << 10);
-    pthread_create(&thread, &attributes, body, 0);
-    sleep(20);
-}
-"""
 
 
 def native(name: str, number: signal.Signals, *, cause: str, body: str, **more: Any) -> Fault:
@@ -48,17 +21,6 @@ def native(name: str, number: signal.Signals, *, cause: str, body: str, **more: 
     return Fault(name=name, program=program, ends=(-number,), state="crashed", cause=cause, **more)
 
 
-def library(name: str, number: signal.Signals, source: str, *, cause: str, **more: Any) -> Fault:
-    """The training calls `work` in a library of its own."""
-    compiler = more.pop("compiler", "gcc")
-    suffix = "cc" if compiler == "g++" else "c"
-    program = COMPILED.format(
-        source=source, suffix=suffix, compiler=compiler, call=more.pop("call", "time.sleep(0.3)\nkernels.work()")
-    )
-    usual = {"ends": (-number,), "state": "crashed", "command": TRAINING, "needs": (compiler,)}
-    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
-
-
 def shorten(scene: Scene) -> None:
     """Somebody else writes the file anew."""
     scene.await_mark("mapped")
@@ -67,19 +29,19 @@ def shorten(scene: Scene) -> None:
 
 
 FAULTS = [
-    library(
+    compiled(
         "has a thread of C that follows a null pointer",
         signal.SIGSEGV,
         PTHREAD + "static void *body(void *p) { usleep(300000); return *(void **)p; }",
         cause=SEGMENTATION,
     ),
-    library(
+    compiled(
         "has a thread of C that aborts while Python waits",
         signal.SIGABRT,
         PTHREAD + "static void *body(void *p) { usleep(300000); abort(); }",
         cause=ABORTED,
     ),
-    library(
+    compiled(
         "calls a virtual function of what is not there yet",
         signal.SIGABRT,
         "struct Layer { Layer() { init(); } void init() { forward(); } virtual void forward() = 0; };\n"
@@ -87,7 +49,7 @@ FAULTS = [
         cause=ABORTED,
         compiler="g++",
     ),
-    library(
+    compiled(
         "leaves a thread of C++ that nobody joined",
         signal.SIGABRT,
         "#include <chrono>\n#include <thread>\n"
@@ -95,7 +57,7 @@ FAULTS = [
         cause=ABORTED,
         compiler="g++",
     ),
-    library(
+    compiled(
         "takes a remainder of zero deep in a library",
         signal.SIGFPE,
         "static int shard(int sample, int shards) { return sample % shards; }\n"
@@ -103,20 +65,20 @@ FAULTS = [
         cause=ARITHMETIC,
         needs=("gcc", "x86-64"),
     ),
-    library(
+    compiled(
         "writes where its own code lies",
         signal.SIGSEGV,
         "void work(void) { *(volatile char *)work = 0x90; }",
         cause=SEGMENTATION,
     ),
-    library(
+    compiled(
         "faults with the fault handler that it switched on itself",
         signal.SIGSEGV,
         "void work(int *p) { p[1 << 20] = 1; }",
         cause=SEGMENTATION,
         call="import faulthandler\nfaulthandler.enable(open('fault.log', 'w'))\nkernels.work(0)",
     ),
-    library(
+    compiled(
         "prints that it is out of memory and faults for another reason",
         signal.SIGSEGV,
         "int work(int *p) { return p[3]; }",

@@ -7,20 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
-from tests.zoo.faults.killed import TRAINING, kill
+from tests.zoo.faults.killed import TRAINING
+from tests.zoo.faults.signals import hang_up, struck
 from tests.zoo.scene import Scene
 
 KILLED, TERMINATED, INTERRUPTED, HANGUP = "killed", "terminated", "interrupted", "hangup"
 TERMINAL = Place(has_terminal=True)
 OWN_GROUP = "import os\nos.setpgid(0, 0)\n" + TRAINING
-
-
-def struck(name: str, body: str, *, number: int, cause: str, **more: Any) -> Fault:
-    """Trains (`stay()` at its end) until somebody sends a signal from a shell."""
-    imports = "import asyncio, faulthandler, logging, os, signal, sys, threading, time"
-    program = f"{imports}\nfrom training import begin, log, mark, stay\nbegin()\n{body}\n"
-    usual = {"ends": (-number,), "state": "crashed", "strike": kill(number)}
-    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
 
 
 def launched(name: str, command: tuple[str, ...], *, ends: tuple[int, ...], cause: str, **more: Any) -> Fault:
@@ -63,12 +56,6 @@ def hang_up_then_kill(scene: Scene) -> None:
     scene.kill(signal.SIGHUP)
     time.sleep(1.0)
     scene.kill(signal.SIGKILL)
-
-
-def hang_up(scene: Scene) -> None:
-    scene.await_mark("staying")
-    time.sleep(0.3)
-    scene.hang_up()
 
 
 # Something goes wrong again and again, is caught, and is told with its traceback; every other step.

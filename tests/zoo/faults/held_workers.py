@@ -6,30 +6,10 @@ from typing import Any
 
 from tests.zoo.fault import MIB, Fault, Place
 from tests.zoo.faults.ranks import BY_HAND, COLLECTIVE, SOCKETS, TORCHRUN
+from tests.zoo.faults.workers import FAULTING, GUARDED, failing, inline
 from tests.zoo.scene import Scene
 
 SEGMENTATION, RAISED, KILLED = "segmentation-fault", "uncaught-exception", "killed"
-
-GUARDED = """
-import concurrent.futures, ctypes, multiprocessing, os, signal, sys, time
-
-class ShardError(Exception):
-    def __init__(self, shard, reason):
-        super().__init__(f"shard {{shard}}: {{reason}}")
-
-def work(number):
-    if number == 3:
-        {fate}
-    return number
-
-if __name__ == "__main__":
-    from training import begin, log, mark
-    begin()
-    context = multiprocessing.get_context("{method}")
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        for result in pool.map(work, range(8)):
-            log(result=result)
-"""
 
 # What torch.multiprocessing.spawn makes of the end of a process.
 SPAWNED = """
@@ -65,15 +45,6 @@ for batch in torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=2, 
 """
 
 
-def failing(name: str, program: str, *, cause: str, **more: Any) -> Fault:
-    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
-
-
-def inline(name: str, body: str, **more: Any) -> Fault:
-    imports = "import ctypes, multiprocessing, os, signal, subprocess, sys, time"
-    return failing(name, f"{imports}\nfrom training import begin, log, mark\nbegin()\n{body}\n", **more)
-
-
 def ranks(name: str, program: str, *, command: tuple[str, ...], **more: Any) -> Fault:
     """Seen from outside it is the launcher that ends, with 1."""
     usual = {"ends": (1,), "run_state": "failed", "processes": 2, "takes_s": 120.0}
@@ -90,8 +61,6 @@ def strike_worker(number: int) -> Callable[[Scene], None]:
 
 
 TORCH = ("torch",)
-STAY = "mark('worker', os.getpid()); time.sleep(30)"
-FAULTING = "import ctypes, time; time.sleep(0.5); ctypes.string_at(0)"
 # Rank 0 suffers in place of rank 1.
 FIRST = ("rank == 1 and", "rank == 0 and")
 

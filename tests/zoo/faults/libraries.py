@@ -1,9 +1,9 @@
 """Native libraries that do not fit: the import itself fails."""
 
 import signal
+from typing import Any
 
 from tests.zoo.fault import Fault
-from tests.zoo.faults import held_libraries
 
 
 def misfit(name: str, body: str, *, needs: tuple[str, ...] = ()) -> Fault:
@@ -23,6 +23,25 @@ def build(source, *options, to):
         file.write(source)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", to, "source.c", *options], check=True)
 """
+
+MISFIT = "environment-mismatch"
+
+KIT = """
+import ctypes, os, subprocess, sys, sysconfig
+TARGET = "_kernels" + sysconfig.get_config_var("EXT_SUFFIX")
+sys.path.insert(0, ".")
+def build(source, to, *options):
+    with open("source.c", "w") as file:
+        file.write(source)
+    subprocess.run(["gcc", "-w", "-shared", "-fPIC", "-o", to, "source.c", *options], check=True)
+"""
+
+
+def built(name: str, body: str, *, needs: tuple[str, ...] = ("gcc",), cause: str = MISFIT, **more: Any) -> Fault:
+    """A program that fails for what surrounds it."""
+    program = f"{KIT}from training import begin, log\nbegin()\n{body}\n"
+    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, needs=needs, **more)
+
 
 FAULTS = [
     Fault(
@@ -66,7 +85,7 @@ FAULTS = [
         "code[18:20] = b'\\xf3\\x00'\n"
         "open(target, 'wb').write(code)",
     ),
-    held_libraries.misfit(
+    built(
         "imports an extension that was built for another version of a library",
         "open('new.map', 'w').write('KERNELS_2.0 { global: launch; };')\n"
         "open('old.map', 'w').write('KERNELS_1.0 { global: launch; };')\n"
@@ -77,7 +96,7 @@ FAULTS = [
         "build(launch, 'libfast.so', '-Wl,--version-script=old.map', '-Wl,-soname,libfast.so')\n"
         "import _kernels",
     ),
-    held_libraries.misfit(
+    built(
         "imports an extension that was built under another name",
         "build('int PyInit_kernels_v2(void) { return 0; }', TARGET)\nimport _kernels",
     ),

@@ -5,7 +5,7 @@ import subprocess
 from typing import Any
 
 from tests.zoo.fault import MIB, PYTHON, SCRIPT, Fault, Place
-from tests.zoo.faults import held_memory
+from tests.zoo.faults.workers import kill_worker
 from tests.zoo.scene import Scene
 
 KILLED = (-signal.SIGKILL,)
@@ -129,6 +129,21 @@ def child(name: str, body: str, *, cause: str = OUT, place: Place | None = None,
         f"import multiprocessing, os, subprocess, sys, time\nfrom training import begin, log, mark, stay\n{body}\n"
     )
     return Fault(name=name, program=program, cause=cause, **{**usual, **more})
+
+
+TAKE = "held = []\nwhile True:\n    held.append(bytearray(b'x') * (3 << 20)); time.sleep(0.005)\n"
+TAKING = "import time\n" + TAKE
+
+
+def limit(mib: int, **more: Any) -> Place:
+    return Place(memory_bytes=mib * MIB, **more)
+
+
+def starved(name: str, body: str, *, cause: str = "cgroup-out-of-memory", **more: Any) -> Fault:
+    """It, or a process of its own, gets no memory, and it fails by itself."""
+    imports = "import concurrent.futures, multiprocessing, os, resource, subprocess, sys, threading, time"
+    program = f"{imports}\nfrom training import begin, log, mark, stay\n{body}\n"
+    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
 
 
 FAULTS = [
@@ -411,25 +426,25 @@ FAULTS = [
         also=("disk-full",),
         place=Place(disks=(("/dev/shm", "size=16m"),)),
     ),
-    held_memory.failing(
+    starved(
         "runs a shell that runs a script that takes all memory",
-        f"begin()\nopen('prepare.py', 'w').write({held_memory.GROWING!r})\n"
+        f"begin()\nopen('prepare.py', 'w').write({TAKING!r})\n"
         "pipeline = 'set -o pipefail; \"$0\" prepare.py | tee prepare.log'\n"
         "subprocess.run(['bash', '-c', pipeline, sys.executable], check=True)",
-        place=held_memory.limit(230),
+        place=limit(230),
     ),
-    held_memory.failing(
+    starved(
         "has a worker that somebody kills at 80 % of the memory limit",
         "def work():\n    held = bytearray(b'x') * (90 << 20)\n    time.sleep(1.5)\n    mark('worker', os.getpid())\n"
         "    time.sleep(30)\nbegin()\nworker = multiprocessing.get_context('fork').Process(target=work)\n"
         "worker.start()\nworker.join()\nif worker.exitcode:\n"
         "    raise RuntimeError('the loader is gone, out of memory?')",
         cause="killed",
-        strike=held_memory.kill_worker,
-        place=held_memory.limit(220),
+        strike=kill_worker,
+        place=limit(220),
     ),
     # Each thread wants a stack; there is room for many more threads, but not for their stacks.
-    held_memory.failing(
+    starved(
         "cannot start a thread because there is no room for its stack",
         "begin()\nthreading.stack_size(512 << 20)\n"
         "for _ in range(16):\n    threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",

@@ -4,7 +4,6 @@ import signal
 from typing import Any
 
 from tests.zoo.fault import PYTHON, SCRIPT, TRAINING, Fault, Place
-from tests.zoo.faults import held_native
 
 
 def native(name: str, number: signal.Signals, *, cause: str, body: str, needs: tuple[str, ...] = ()) -> Fault:
@@ -77,6 +76,46 @@ WORKER = (
     "worker = multiprocessing.get_context('fork').Process(target=kernels.work)\nworker.start()\nworker.join()\n"
     "if worker.exitcode:\n    raise RuntimeError('augmentation failed')"
 )
+
+
+COMPILED = """
+import ctypes, subprocess, sys, threading, time
+with open("kernels.{suffix}", "w") as file:
+    file.write({source!r})
+command = ["{compiler}", "-O0", "-w", "-fPIC", "-shared", "-pthread", "-o", "kernels.so", "kernels.{suffix}"]
+subprocess.run(command, check=True)
+kernels = ctypes.CDLL("./kernels.so")
+from training import begin, log
+begin()
+{call}
+"""
+
+# A thread that Python knows nothing of.
+PTHREAD = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *body(void *);
+void work(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 128 << 10);
+    pthread_create(&thread, &attributes, body, 0);
+    sleep(20);
+}
+"""
+
+
+def compiled(name: str, number: signal.Signals, source: str, *, cause: str, **more: Any) -> Fault:
+    """The training compiles its library first, and calls `work` in it."""
+    compiler = more.pop("compiler", "gcc")
+    suffix = "cc" if compiler == "g++" else "c"
+    program = COMPILED.format(
+        source=source, suffix=suffix, compiler=compiler, call=more.pop("call", "time.sleep(0.3)\nkernels.work()")
+    )
+    usual = {"ends": (-number,), "state": "crashed", "command": TRAINING, "needs": (compiler,)}
+    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
 
 
 FAULTS = [
@@ -289,15 +328,15 @@ FAULTS = [
         cause="segmentation-fault",
     ),
     tool("runs a program in C that aborts", "int main(void) { abort(); }", cause="aborted"),
-    held_native.library(
+    compiled(
         "has a thread of C whose small stack is too small",
         signal.SIGSEGV,
-        held_native.PTHREAD
+        PTHREAD
         + "static long deep(long n) { volatile char frame[300]; frame[0] = n; return deep(n + 1) + frame[0]; }\n"
         "static void *body(void *p) { return (void *)deep(0); }",
         cause="stack-overflow",
     ),
-    held_native.library(
+    compiled(
         "takes a large array from the stack",
         signal.SIGSEGV,
         "double work(void) { volatile double buffer[3 << 20]; for (int i = (3 << 20) - 1; i >= 0; i--) buffer[i] = i;"

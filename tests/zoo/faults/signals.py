@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.zoo.fault import PYTHON, SCRIPT, Fault, Place
-from tests.zoo.faults import held_signals
 from tests.zoo.faults.interrupts import press
 from tests.zoo.faults.killed import DEAF, TRAINING, kill
 from tests.zoo.scene import Scene
@@ -110,6 +109,21 @@ def supervised(name: str, deed: str, cause: str, **more: Any) -> Fault:
 
 
 KILLED, TERMINATED = (-signal.SIGKILL,), (-signal.SIGTERM,)
+
+
+def struck(name: str, body: str, *, number: int, cause: str, **more: Any) -> Fault:
+    """Trains (`stay()` at its end) until somebody sends a signal from a shell."""
+    imports = "import asyncio, faulthandler, logging, os, signal, sys, threading, time"
+    program = f"{imports}\nfrom training import begin, log, mark, stay\nbegin()\n{body}\n"
+    usual = {"ends": (-number,), "state": "crashed", "strike": kill(number)}
+    return Fault(name=name, program=program, cause=cause, **{**usual, **more})
+
+
+def hang_up(scene: Scene) -> None:
+    scene.await_mark("staying")
+    time.sleep(0.3)
+    scene.hang_up()
+
 
 FAULTS = [
     crashed("is killed through a pidfd", TRAINING, ends=KILLED, cause="killed", strike=strike_by_pidfd),
@@ -254,7 +268,7 @@ FAULTS = [
         place=Place(has_terminal=True),
     ),
     # It does not mind the hangup; what it prints next has no place to go, and that is what it fails for.
-    held_signals.struck(
+    struck(
         "ignores that its terminal went and cannot print any more",
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nmark('staying')\n"
         "for step in range(400):\n    print('step', step, flush=True); time.sleep(0.05)",
@@ -263,7 +277,7 @@ FAULTS = [
         also=("hangup",),
         ends=(1, 120),
         state="failed",
-        strike=held_signals.hang_up,
+        strike=hang_up,
         place=Place(has_terminal=True),
     ),
 ]

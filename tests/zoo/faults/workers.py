@@ -4,7 +4,6 @@ import signal
 from typing import Any
 
 from tests.zoo.fault import Fault
-from tests.zoo.faults import held_workers
 from tests.zoo.faults.ranks import by_hand
 from tests.zoo.scene import Scene
 
@@ -56,7 +55,8 @@ for batch in torch.utils.data.DataLoader(Dataset(), batch_size=4, num_workers=2)
     log(size=len(batch))
 """
 
-STAY = 'mark("worker", os.getpid()); time.sleep(30)'
+STAY = "mark('worker', os.getpid()); time.sleep(30)"
+FAULTING = "import ctypes, time; time.sleep(0.5); ctypes.string_at(0)"
 
 
 def kill_worker(scene: Scene) -> None:
@@ -64,12 +64,21 @@ def kill_worker(scene: Scene) -> None:
 
 
 def failing(name: str, program: str, *, cause: str, **more: Any) -> Fault:
-    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, **more)
+    return Fault(name=name, program=program, **{"ends": (1,), "state": "failed", "cause": cause, **more})
+
+
+def inline(name: str, body: str, **more: Any) -> Fault:
+    imports = "import ctypes, multiprocessing, os, signal, subprocess, sys, time"
+    return failing(name, f"{imports}\nfrom training import begin, log, mark\nbegin()\n{body}\n", **more)
 
 
 # Has a guard, as whoever spawns must.
 GUARDED = """
 import concurrent.futures, ctypes, multiprocessing, os, signal, sys, time
+
+class ShardError(Exception):
+    def __init__(self, shard, reason):
+        super().__init__(f"shard {{shard}}: {{reason}}")
 
 def work(number):
     if number == 3:
@@ -77,7 +86,7 @@ def work(number):
     return number
 
 if __name__ == "__main__":
-    from training import begin, log
+    from training import begin, log, mark
     begin()
     context = multiprocessing.get_context("{method}")
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -254,24 +263,24 @@ FAULTS = [
     # The pool breaks though no worker died: the exception comes back, but nobody can make it anew.
     failing(
         "has a pool that breaks over an exception that cannot be unpickled",
-        held_workers.GUARDED.format(fate="raise ShardError(3, 'bad checksum')", method="fork"),
+        GUARDED.format(fate="raise ShardError(3, 'bad checksum')", method="fork"),
         cause="uncaught-exception",
     ),
-    held_workers.inline(
+    inline(
         "waits for a result of a pool of which somebody killed the worker",
-        f"def work():\n    {held_workers.STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
+        f"def work():\n    {STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
         "print(pool.apply_async(work).get(timeout=7))",
         cause="killed",
         strike=kill_worker,
     ),
-    held_workers.inline(
+    inline(
         "leaves with the code of a shell whose program faulted",
-        f"sys.exit(os.system(f'{{sys.executable}} -c \"{held_workers.FAULTING}\"; exit $?') >> 8)",
+        f"sys.exit(os.system(f'{{sys.executable}} -c \"{FAULTING}\"; exit $?') >> 8)",
         cause="segmentation-fault",
         ends=(139,),
     ),
     # A person retries a worker; the second death is the one that ends the training.
-    held_workers.inline(
+    inline(
         "starts a worker again after a fault and gives up when it leaves with 2",
         "def work(attempt):\n    if attempt == 0:\n        ctypes.string_at(0)\n    os._exit(2)\n"
         "for attempt in range(2):\n"
