@@ -42,6 +42,11 @@ class Served:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
+    def state(self, run_id: str) -> str:
+        """Empty until the server has heard of the run: what a run is can arrive after its first rows."""
+        answer = self.http.get(f"/runs/{run_id}")
+        return str(answer.json()["state"]) if answer.status_code == 200 else ""
+
     def post(self, path: str, body: object) -> dict[str, Any]:
         answer = self.http.post(path, json=body)
         assert answer.status_code == 200, answer.text

@@ -65,7 +65,7 @@ def kill_unheard(server: Served, program: Program) -> list[int]:
     signal_all(found, signal.SIGSTOP)
     program.kill()
     program.wait()
-    wait_until(lambda: server.get("/runs/unwanted")["state"] == "crashed")
+    wait_until(lambda: server.state("unwanted") == "crashed")
     return found
 
 

@@ -97,7 +97,7 @@ def test_a_run_of_another_machine_is_received_once_whatever_is_sent_twice(record
             assert len(data) - 64 < have <= len(data)
             send_all(server, recorded, journal, data=data, have=have)
         wait_until(lambda: steps(server, recorded) == 5000)
-        wait_until(lambda: server.get(f"/runs/{recorded}")["state"] == "finished")
+        wait_until(lambda: server.state(recorded) == "finished")
         shown = server.get(f"/runs/{recorded}")
         assert (shown["project"], shown["config"]) == ("far", {"lr": 0.5})
         held = server.get(f"/ingest/{recorded}")

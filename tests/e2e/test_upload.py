@@ -83,7 +83,7 @@ def test_a_run_arrives_with_all_that_belongs_to_it(server: Served, far: Path) ->
     wait_for(far, run_id)
     assert_same(server, far, run_id)
     wait_until(lambda: server.http.get(f"/runs/{run_id}").status_code == 200)
-    wait_until(lambda: server.get(f"/runs/{run_id}")["state"] == "finished")
+    wait_until(lambda: server.state(run_id) == "finished")
     shown = server.get(f"/runs/{run_id}")
     assert (shown["project"], shown["config"], shown["rows"]) == ("far", {"lr": 0.5}, 200)
     wait_until(lambda: "script.py" in files(server, run_id) or "config.yaml" in files(server, run_id))
@@ -105,7 +105,7 @@ def test_rows_are_seen_while_the_run_lives_and_its_death_is_explained(server: Se
     assert server.get(f"/runs/{run_id}")["state"] == "running"
     program.send_signal(signal.SIGKILL)
     program.communicate()
-    wait_until(lambda: server.get(f"/runs/{run_id}")["state"] == "crashed")
+    wait_until(lambda: server.state(run_id) == "crashed")
     wait_for(far, run_id)
     assert_same(server, far, run_id)
     assert server.get(f"/runs/{run_id}/verdict")["cause"] == "killed"
@@ -118,7 +118,7 @@ def test_a_command_that_knows_nothing_of_holter_is_sent_too(server: Served, far:
     assert done.returncode == 3
     wait_for(far, "wrapped")
     wait_until(lambda: server.http.get("/runs/wrapped").status_code == 200)
-    wait_until(lambda: server.get("/runs/wrapped")["state"] == "failed")
+    wait_until(lambda: server.state("wrapped") == "failed")
     wait_until(lambda: server.get("/runs/wrapped/console", tail=10)["lines"])
     assert [line["text"] for line in server.get("/runs/wrapped/console", tail=10)["lines"]] == ["hello"]
 
