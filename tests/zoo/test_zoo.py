@@ -5,6 +5,7 @@ for one of them.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,7 +75,8 @@ def _key(wanted: Wanted) -> tuple[str, str]:
 
 def _wanted_by(item: pytest.Item) -> Iterator[Wanted]:
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-    if "wanted" in parameters:
+    # Others have a fixture or a parameter of the same name.
+    if "wanted" in parameters and item.path == Path(__file__):
         yield parameters["wanted"]
 
 
