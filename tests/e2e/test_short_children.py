@@ -45,6 +45,13 @@ def test_the_grandchild_too_where_its_parent_is_known() -> None:
     assert os.WTERMSIG(child.status or 0) == signal.SIGSEGV
 
 
+def test_the_grandchild_too_whose_parent_nobody_had_time_to_meet() -> None:
+    source = f"import subprocess; subprocess.run({FAULTS})"
+    code, (child,) = run(f"subprocess.run([sys.executable, '-c', {source!r}])")
+    assert code == 0
+    assert os.WTERMSIG(child.status or 0) == signal.SIGSEGV
+
+
 def test_many_alike_are_counted_and_those_that_end_well_cost_nothing() -> None:
     body = "for _ in range(100): subprocess.run(['true'])\nfor _ in range(40): subprocess.run(['false'])\n"
     _, children = run(body)
@@ -63,3 +70,23 @@ def test_the_cause_is_the_childs_though_the_program_has_words_of_its_own() -> No
     assert found is not None
     assert (found.cause, found.candidates) == ("segmentation-fault", ("uncaught-exception",))
     assert 0.5 <= found.confidence < 0.9
+
+
+UNHEARD = {"HOLTER_WITHOUT": "connector,pidfd-info"}
+
+
+def test_a_program_that_waited_for_nobody_but_us_left_for_a_reason_of_its_own() -> None:
+    run("sys.exit(3)", **UNHEARD)
+    found = only_run().diagnosis
+    assert found is not None
+    assert found.cause == "nonzero-exit"
+    assert found.confidence >= 0.9
+
+
+def test_one_that_waited_for_a_child_may_have_left_for_that() -> None:
+    run("sys.exit(subprocess.run(['false']).returncode + 2)", **UNHEARD)
+    found = only_run().diagnosis
+    assert found is not None
+    assert found.cause == "nonzero-exit"
+    assert found.confidence < 0.9
+    assert "worker-died" in found.candidates

@@ -6,6 +6,7 @@ import traceback
 import msgspec
 
 from holter.catalog.run_view import LoadedRun, counted_marks
+from holter.catalog.sightings import Sightings, add_sightings
 from holter.model.evidence import Evidence
 from holter.model.state import FINISHED, RUNNING, with_mark
 from holter.model.verdicts import Diagnosis
@@ -13,22 +14,28 @@ from holter.model.verdicts import Diagnosis
 UNKNOWN = "unknown"
 
 
-def diagnose_run(loaded: LoadedRun) -> Diagnosis:
+def diagnose_run(loaded: LoadedRun, sightings: Sightings | None = None) -> Diagnosis:
     """What the rules make of all that is known about the end of a run."""
     from holter.catalog.gathering import gather
 
-    return _ask_the_rules(gather(loaded))
+    evidence = gather(loaded)
+    if sightings is not None:
+        evidence = add_sightings(evidence, loaded, sightings=sightings)
+    return _ask_the_rules(evidence)
 
 
-def judge(loaded: LoadedRun) -> LoadedRun:
+def judge(loaded: LoadedRun, sightings: Sightings | None = None) -> LoadedRun:
     """The run with its cause, and with the state that the cause demands; a person's mark still wins.
 
     A run that is alive or finished comes back as it is. A failure of ours costs the cause and nothing else.
+
+    Args:
+        sightings: what other runs tell about the machines, where a server has them together.
     """
     if loaded.by_itself.state in (RUNNING, FINISHED):
         return loaded
     try:
-        diagnosis = diagnose_run(loaded)
+        diagnosis = diagnose_run(loaded, sightings)
     except Exception:  # the boundary: whoever lists runs must see them all
         if os.environ.get("HOLTER_STRICT"):
             raise

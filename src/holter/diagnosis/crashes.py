@@ -34,6 +34,9 @@ class Crash(msgspec.Struct, frozen=True, kw_only=True):
     stack_pointer: int | None = None
     library: str = ""
     """The file of the code that faulted."""
+    is_past_the_stack: bool | None = None
+    """Whether the stack pointer of the first thread was lower than its stack may reach; None where that is unknown, or
+    another thread's."""
     line: KernelLine | None = None
 
 
@@ -73,8 +76,20 @@ def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
         address=int(found[1], 16) if found else None,
         stack_pointer=int(found[2], 16) if found else None,
         library=(found[3] or "") if found else "",
+        is_past_the_stack=_is_past_the_stack(evidence, line.text, int(found[2], 16)) if line and found else None,
         line=line,
     )
+
+
+def _is_past_the_stack(evidence: Evidence, text: str, stack_pointer: int, /) -> bool | None:
+    around = evidence.surroundings
+    is_of_the_first_thread = f"[{evidence.subject.pid}]" in text
+    if not is_of_the_first_thread or around is None or not around.stack_start or not around.stack_limit_bytes:
+        return None
+    deep_bytes = around.stack_start - stack_pointer
+    if not 0 <= deep_bytes <= around.stack_limit_bytes + LARGEST_FRAME:
+        return None
+    return deep_bytes >= around.stack_limit_bytes - STACK_NEAR
 
 
 def is_beside_the_stack(crash: Crash) -> bool:
@@ -83,15 +98,16 @@ def is_beside_the_stack(crash: Crash) -> bool:
         return False
     caught = crash.ending.caught
     is_free = caught is None or not caught.mapping or _is_guard(caught)
-    is_near = abs(crash.address - crash.stack_pointer) < STACK_NEAR
-    return is_free and (is_near or (caught is not None and _is_in_a_frame(caught)))
+    is_near = abs(crash.address - crash.stack_pointer) < STACK_NEAR and crash.is_past_the_stack is not False
+    is_in_a_frame = _is_in_a_frame(caught) if caught is not None else bool(crash.is_past_the_stack)
+    return is_free and (is_near or is_in_a_frame)
 
 
 def may_be_in_a_frame(crash: Crash) -> bool:
     """The address lies above the stack pointer, where large arrays of a function are, and nobody saw what is there."""
     if crash.address is None or not crash.stack_pointer or crash.ending.caught is not None:
         return False
-    return 0 <= crash.address - crash.stack_pointer <= LARGEST_FRAME
+    return crash.is_past_the_stack is None and 0 <= crash.address - crash.stack_pointer <= LARGEST_FRAME
 
 
 def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:

@@ -6,7 +6,7 @@ import signal
 import msgspec
 
 from holter.diagnosis.processes import BY_SHELL
-from holter.diagnosis.texts import line_near_end, may_be_error
+from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
 BY_ELIMINATION = 0.93
@@ -137,7 +137,7 @@ def _by_fault_log(end: End) -> Ending | None:
 
 def _by_last_words(evidence: Evidence) -> Ending | None:
     """An interpreter that gives up takes all handlers down, also those of the witness, before it aborts."""
-    line = line_near_end(evidence, _GIVES_UP, near_s=5.0)
+    line = last_words(evidence, _GIVES_UP, near_s=5.0)
     if line is None or not may_be_error(evidence, line):
         return None
     found = _FATAL.search(line.text)  # Python's own writer of stacks, which the program itself has switched on

@@ -9,6 +9,8 @@ from holter.diagnosis.texts import foreign_causes, foreign_text, is_own_raise
 from holter.model.records import Raised
 
 _NUMBER = re.compile(r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|\((\d+)\)(?:\s|$)")
+CANNOT_OPEN = re.compile(r"(?:unable|failed|not able) to open|(?:can(?:no|')t|could not|couldn't) open", re.IGNORECASE)
+"""Libraries that say so keep the number to themselves; it proves nothing by itself."""
 _BUILTIN = frozenset(
     "OSError IOError BlockingIOError FileExistsError FileNotFoundError PermissionError InterruptedError"
     " ConnectionError ConnectionResetError BrokenPipeError TimeoutError".split()

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from holter.diagnosis.processes import CODE_WITHIN_S, PEER_LOST
 from holter.diagnosis.texts import lines_near_end
-from holter.diagnosis.tracebacks import Traceback, causes_behind, looks_uncaught, read_tracebacks
+from holter.diagnosis.tracebacks import Traceback, causes_behind, looks_uncaught, read_tracebacks, text_of
 from holter.model.evidence import End, Evidence, Said
 from holter.model.records import Raised
 
@@ -18,6 +19,8 @@ _RANK = re.compile(r"^\[(?:rank|default)(?P<rank>\d+)\]: ?(?P<text>.*)$")
 _CONTINUES = re.compile(r"^(?:\s|$|Original Traceback|\[\d+\]:|[=-]{8,}|[\w.]+(?:Error|Exception|Warning)\b)")
 """What may follow an exception without the program having gone on: more of its message, or another one's."""
 _FAILED_RANK = re.compile(r"rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: -?\d+ \(pid: (?P<pid>\d+)\)")
+_NAMED = re.compile(r"^(?:.*[\s\]|:>])?(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>\S.*)$")
+"""An exception in one line, as a hook prints it in place of the traceback, or a program that caught it."""
 _NEAR_S = 60.0
 _SHELL_CODES = 126
 """From here on a code is about how a shell could or could not run something."""
@@ -36,7 +39,8 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     if subject.role not in WITHOUT_CLIENT or subject.raised is not None or not 0 < (subject.code or 0) < _SHELL_CODES:
         return evidence
     lines = list(lines_near_end(evidence, _NEAR_S))[::-1]
-    raised = read_last_traceback([line for line in lines if not _RANK.match(line.text)], subject.code)
+    own = [line for line in lines if not _RANK.match(line.text)]
+    raised = read_last_traceback(own, subject.code, speakers=_speakers(evidence)) or _read_one_line(own, subject.code)
     if raised is None or not _may_have_led_to(subject.code, raised):
         return evidence
     return msgspec.structs.replace(
@@ -46,15 +50,21 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     )
 
 
-def read_last_traceback(lines: Sequence[Said], code: int | None = None) -> Raised | None:
+def read_last_traceback(lines: Sequence[Said], code: int | None = None, *, speakers: int = 1) -> Raised | None:
     """The last traceback of these lines that may end a program, if it is about the last thing that they say.
 
-    `code` is what the program left with, where it did.
+    Args:
+        code: what the program left with, where it did.
+        speakers: how many processes may have ended with a traceback here: of several, one that lost the other end of
+            a connection did not die first.
     """
     errors = [line for line in lines if line.is_error] or list(lines)
     found = read_tracebacks(errors)
     while found and found[-1].ends_nothing:
         found.pop()
+    while speakers > 1 and len(found) > 1 and _has_lost_a_peer(found[-1]):
+        found.pop()
+        speakers -= 1
     if not found:
         return None
     last = found[-1]
@@ -65,13 +75,38 @@ def read_last_traceback(lines: Sequence[Said], code: int | None = None) -> Raise
         at_ns=last.at_ns,
         type=last.type,
         message="\n".join([last.message, *(() if last.members else last.after)]).strip(),
-        traceback=last.text,
+        traceback=text_of(found),
         where=PRINTED,
         causes=causes_behind(found),
         frames=last.frames,
     )
     is_sure = code == 1 and not more and looks_uncaught(raised) and not _was_logged(found)
     return msgspec.structs.replace(raised, where=LAST_WORDS) if is_sure else raised
+
+
+def _speakers(evidence: Evidence) -> int:
+    """How many children of a command left as it did, at about the same time; one where nobody knows of any."""
+    end = evidence.subject
+    alike = [
+        child
+        for child in evidence.children
+        if child.code == end.code and abs(end.at_ns - child.at_ns) / 1e9 <= CODE_WITHIN_S
+    ]
+    return max(1, sum(child.times for child in alike))
+
+
+def _has_lost_a_peer(found: Traceback) -> bool:
+    return not found.how and PEER_LOST.search(f"{found.type}: {found.message}") is not None
+
+
+def _read_one_line(lines: Sequence[Said], code: int | None) -> Raised | None:
+    """The exception that the very last line names, of a program that left as Python does for one."""
+    errors = [line for line in lines if line.is_error] or list(lines)
+    last = next((line for line in reversed(errors) if line.text.strip()), None)
+    found = _NAMED.match(last.text) if last is not None else None
+    if last is None or found is None or code != 1:
+        return None
+    return Raised(at_ns=last.at_ns, type=found["type"], message=found["message"], traceback="", where=PRINTED)
 
 
 def _was_logged(found: Sequence[Traceback]) -> bool:

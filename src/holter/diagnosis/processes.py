@@ -93,6 +93,13 @@ def ended_well(end: End) -> bool:
     return end.status == 0
 
 
+def left_with(end: End) -> int | None:
+    """Its exit code, as somebody read it or as it said itself; None where a signal ended it or nobody knows."""
+    if end.code is not None or end.signal is not None:
+        return end.code
+    return end.finished.exit_code if end.finished is not None else None
+
+
 def died_ns(end: End) -> int:
     """When it died. Where nobody saw that, it was after the last row, and not before the last signal arrived."""
     if end.status is not None:
@@ -160,7 +167,7 @@ def find_fatal_child(evidence: Evidence) -> End | None:
     ]
     if subject.raised is not None:
         return _named_child(evidence, before) if lost_a_child(subject) else None
-    return _child_of_code(evidence.subject, before)
+    return _child_of_code(evidence, before)
 
 
 def call(end: End) -> str:
@@ -268,7 +275,7 @@ def _named_child(evidence: Evidence, before: Sequence[End]) -> End | None:
         if _seconds_before(child, subject) <= CHILD_WITHIN_S and not was_ended_by(subject, child)
     ]
     own = [child for child in recent if child.signal != signal.SIGTERM]
-    told = _told_child(subject, named)
+    told = _told_child(evidence, named)
     if told is not None:
         own = [child for child in recent if child.signal == told.signal] or [told]
     return min(named or own or recent, key=lambda child: child.at_ns, default=None)
@@ -280,13 +287,13 @@ def was_ended_by(parent: End, child: End) -> bool:
     return asked is not None and asked.is_sent and asked.sender_pid == parent.pid
 
 
-def _told_child(subject: End, named: Sequence[End]) -> End | None:
+def _told_child(evidence: Evidence, named: Sequence[End]) -> End | None:
     """A child as a library says that it ended, which had waited for it; None where no library says so.
 
     Nobody else may have seen it: it came and went too fast.
     """
-    raised = subject.raised
-    found = _TOLD.search(foreign_text(raised)) if raised is not None and raised.where != "printed" else None
+    raised = evidence.subject.raised
+    found = _TOLD.search(_told_text(evidence, raised)) if raised is not None and raised.where != "printed" else None
     if raised is None or found is None or named:
         return None
     number = found["number"] or _BY_WORDS.get((found["words"] or "").strip()) or _number_of(found["name"] or "")
@@ -297,34 +304,55 @@ def _told_child(subject: End, named: Sequence[End]) -> End | None:
     )
 
 
+def _told_text(evidence: Evidence, raised: Raised) -> str:
+    """A library's words; those of `CalledProcessError` are its own, whoever raises it, unless there was no child."""
+    is_told = raised.type.rpartition(".")[2] == "CalledProcessError" and may_have_missed_a_child(evidence)
+    return "\n".join([f"{raised.type}: {raised.message}" if is_told else "", foreign_text(raised)])
+
+
+def may_have_missed_a_child(evidence: Evidence) -> bool:
+    """Whether the subject may have waited for a child whose end nobody else heard of."""
+    around = evidence.surroundings
+    most_rss_bytes = around.children_rss_bytes if around is not None else None
+    return not evidence.is_watched and most_rss_bytes != 0
+
+
 def _number_of(name: str) -> int | None:
     return signal.Signals[name].value if name in signal.Signals.__members__ else None
 
 
-def _child_of_code(subject: End, before: Sequence[End]) -> End | None:
+def _child_of_code(evidence: Evidence, before: Sequence[End]) -> End | None:
     """A shell leaves with 128 + n where its command died by signal n, and else with its command's code."""
-    code = subject.code
+    subject = evidence.subject
+    code = left_with(subject)
     if not code:
         return None
     near = [child for child in before if _seconds_before(child, subject) <= CODE_WITHIN_S]
     like = [child for child in near if code in _shell_codes(child)]
-    return max(like, key=lambda child: child.at_ns, default=_commanded(subject))
+    return max(like, key=lambda child: child.at_ns, default=_commanded(evidence))
 
 
-def _commanded(shell: End) -> End | None:
-    """What a child ran that left as a shell does whose command died by a signal; nobody else saw that one."""
-    number = (shell.code or 0) - SHELL_SIGNALS
-    if shell.role != "child" or number not in _TELLING:
+def _commanded(evidence: Evidence) -> End | None:
+    """What a process ran that left as a shell does whose command died by a signal; nobody else saw that one."""
+    end = evidence.subject
+    number = (left_with(end) or 0) - SHELL_SIGNALS
+    if number not in (_TELLING if end.role == "child" else _TELLING | {signal.SIGTERM}):
         return None
-    return End(pid=0, role="child", name=shell.name, at_ns=shell.at_ns, status=number, source=BY_SHELL)
+    if end.role != "child" and not _has_handed_on(evidence):
+        return None
+    return End(pid=0, role="child", name=end.name, at_ns=end.at_ns, status=number, source=BY_SHELL)
+
+
+def _has_handed_on(evidence: Evidence) -> bool:
+    """A program that waited for a child which nobody else saw, and got no signal itself: the code is that child's."""
+    end, around = evidence.subject, evidence.surroundings
+    has_waited = around is not None and bool(around.children_rss_bytes)
+    return end.has_signal_witness and not end.signals and has_waited and not evidence.is_watched
 
 
 def _shell_codes(child: End) -> tuple[int | None, ...]:
-    """With what a shell, or `timeout` that ended the child itself, leaves."""
-    if child.signal is None:
-        return (child.code,)
-    ends = (signal.SIGTERM, signal.SIGKILL)
-    return (128 + child.signal, TIMEOUT_CODE) if child.signal in ends else (128 + child.signal,)
+    """With what a shell, or `timeout` that ended the child itself with a signal of its choice, leaves."""
+    return (child.code,) if child.signal is None else (128 + child.signal, TIMEOUT_CODE)
 
 
 def _call_all(ends: Sequence[End]) -> str:

@@ -5,16 +5,19 @@ that speaks for its own cause, and each rival that would look the same could be 
 what the rival leaves of it, and names the rival as a candidate.
 """
 
+import re
 import signal
 
 import msgspec
 
 from holter.diagnosis import facts
+from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
+from holter.diagnosis.errnos import CANNOT_OPEN
 from holter.diagnosis.gpu_errors import OF_GPU
 from holter.diagnosis.kills import is_pressed
 from holter.diagnosis.origins import find_lost_child
-from holter.diagnosis.printed import WITHOUT_CLIENT
+from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
 from holter.diagnosis.processes import lost_a_peer
 from holter.diagnosis.suspicion import has_waited
 from holter.diagnosis.texts import foreign_text, is_own_raise, type_names
@@ -24,8 +27,15 @@ from holter.model.verdicts import Verdict
 SURE = 0.9
 MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = 0.75, 0.75, 0.7
 MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD, MOST_IF_OF_HARDWARE = 0.88, 0.85, 0.65, 0.85
+MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD, MOST_IF_NOT_COUNTED = 0.65, 0.7, 0.85, 0.85
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
 """They say how a program ended, and leave open what made it."""
+CANT_START = re.compile(r"can't start new thread")
+OF_FAULTS: dict[int, str] = {
+    signal.SIGSEGV: "segmentation-fault",
+    signal.SIGFPE: "arithmetic-fault",
+    signal.SIGILL: "illegal-instruction",
+}
 SAY_HOW = frozenset({facts.EXIT_STATUS, facts.FAULT_LOG})
 """They are the same whether a signal came from a fault or from another process."""
 CHILD_CAUSES = ("worker-died", "cgroup-out-of-memory")
@@ -61,6 +71,14 @@ def _sender(verdict: Verdict, evidence: Evidence) -> Rival | None:
     has_more = any(fact.source not in SAY_HOW for fact in verdict.because)
     is_seen = ending.caught is not None or ending.is_bypassed
     return None if is_seen or has_more else Rival(causes=("killed",), most=MOST_IF_SENT)
+
+
+def _handler(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """The kernel is silent about a fault for which there is a handler, and one may have been set in the last moment."""
+    ending = ending_of(evidence)
+    if verdict.cause != "killed" or ending is None or not is_untold(evidence, ending):
+        return None
+    return Rival(causes=(OF_FAULTS[ending.signal],), most=MOST_IF_UNTOLD)
 
 
 def _request(verdict: Verdict, evidence: Evidence) -> Rival | None:
@@ -106,10 +124,37 @@ def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("disk-full", "nonzero-exit"), most=MOST_IF_OF_A_CHILD)
 
 
+def _catcher(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """An exception of which only one line is known may have ended the program, or be why it chose to leave."""
+    raised = evidence.subject.raised
+    is_bare = raised is not None and raised.where == PRINTED and not raised.traceback
+    is_of_it = verdict.cause == "uncaught-exception" and is_bare
+    return Rival(causes=("nonzero-exit",), most=MOST_IF_IN_ONE_LINE) if is_of_it else None
+
+
 def _peer(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """Who loses the other end of a connection did not die first; where nobody else is known to have, it may be so."""
     is_lost = verdict.cause == "uncaught-exception" and lost_a_peer(evidence.subject)
     return Rival(causes=("connection-lost", "worker-died"), most=MOST_IF_OF_A_PEER) if is_lost else None
+
+
+def _room(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A thread is refused for want of room for its stack as well, and nobody looked around at that moment."""
+    end, raised = evidence.subject, evidence.subject.raised
+    is_of_a_thread = raised is not None and CANT_START.search(foreign_text(raised)) is not None
+    is_seen = any(fact.source == facts.LIMITS for fact in verdict.because)
+    if verdict.cause != "too-many-processes" or end.role not in WITHOUT_CLIENT or not is_of_a_thread or is_seen:
+        return None
+    return Rival(causes=("allocation-refused",), most=MOST_OF_A_THREAD)
+
+
+def _descriptors(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A library that can't open a file and does not say why may lack a descriptor; nobody counted them just then."""
+    end, raised = evidence.subject, evidence.subject.raised
+    is_closed = raised is not None and CANNOT_OPEN.search(foreign_text(raised)) is not None
+    if verdict.cause != "uncaught-exception" or end.role not in WITHOUT_CLIENT or not is_closed:
+        return None
+    return Rival(causes=("too-many-open-files",), most=MOST_IF_NOT_COUNTED)
 
 
 def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
@@ -132,4 +177,4 @@ def _daemon(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("userspace-oom-killer",), most=MOST_IF_UNSEEN) if is_of_daemons else None
 
 
-_LOOKS = (_sender, _request, _child, _command, _peer, _hardware, _daemon)
+_LOOKS = (_sender, _handler, _request, _child, _command, _catcher, _peer, _room, _descriptors, _hardware, _daemon)

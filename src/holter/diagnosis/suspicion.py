@@ -12,6 +12,7 @@ import msgspec
 
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.origins import about, find_lost_child
+from holter.diagnosis.processes import left_with
 from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import End, Evidence
 
@@ -27,6 +28,7 @@ WENT_ON_LONG_S = 3.0
 WAITED, WAITED_LONG, FOREIGN = 0.95, 0.85, 0.85
 CHOSE_AT_ONCE, FELL_AT_ONCE, CHOSE_SOON, CHOSE_UNSEEN = 0.9, 0.8, 0.75, 0.45
 POSSIBLE = 0.2
+BY_COUNTERS = "the cgroup's counter"
 """How likely the child's death is the cause of the program's end."""
 
 _TIDY_UP = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT})
@@ -52,7 +54,7 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
         program: whose rows tell that the run went on, where the subject itself logs none.
     """
     end = _with_rows_of(program, evidence.subject) if program is not None else evidence.subject
-    if end.signal is not None or not (end.raised or _exit_code(end)) or find_lost_child(evidence) is not None:
+    if end.signal is not None or not (end.raised or left_with(end)) or find_lost_child(evidence) is not None:
         return None
     if end.raised is not None and type_names(end.raised) & {*_OWN_HAND, "KeyboardInterrupt"}:
         return None
@@ -60,7 +62,7 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
     weighed = [(weigh(child, end), child) for child in near]
     likely = [(likelihood, child) for likelihood, child in weighed if likelihood > 0]
     if not likely:
-        return None
+        return _unseen_victim(evidence, end)
     likelihood, child = min(likely, key=lambda each: each[1].at_ns)
     if _may_be_own_hand(child, evidence):
         if child.parent_signal == signal.SIGKILL or not (_chose(end) or has_waited(end)):
@@ -68,6 +70,14 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
         is_foreign = has_waited(end) or child.parent_signal is not None
         likelihood = min(likelihood, FOREIGN if is_foreign else POSSIBLE)
     return Suspect(evidence=about(evidence, child), likelihood=likelihood)
+
+
+def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
+    """The kernel killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
+    if evidence.is_watched or not has_unseen_victim(evidence):
+        return None
+    child = End(pid=0, role="child", at_ns=decided_ns(end), status=signal.SIGKILL, source=BY_COUNTERS)
+    return Suspect(evidence=about(evidence, child), likelihood=min(weigh(child, end), FOREIGN))
 
 
 def has_unseen_victim(evidence: Evidence) -> bool:
@@ -107,10 +117,6 @@ def decided_ns(end: End) -> int:
     if end.raised is not None:
         return end.raised.at_ns
     return end.finished.at_ns if end.finished is not None else end.at_ns
-
-
-def _exit_code(end: End) -> int | None:
-    return end.code if end.code is not None else end.finished.exit_code if end.finished is not None else None
 
 
 def _is_fatal(child: End, evidence: Evidence) -> bool:

@@ -1,6 +1,7 @@
 """Finds words in exceptions and in the last lines of the console: the weakest witness, so it must be near the end."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from holter.diagnosis.tracebacks import NOT_OWN
@@ -10,8 +11,14 @@ from holter.model.records import Cause, Raised
 NEAR_S = 30.0
 _PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _BY_HAND = re.compile(r"(raise|assert)\b")
+_NUMBERS = re.compile(r"[\d.]+")
+_OF_A_STACK = re.compile(r"\s|frame #|#\d|\[0x|\S+\(.*\)\s*\[0x")
 _OF_OURS = re.compile(r"/holter/client/")
 """What the program prints goes through these files on its way."""
+GOES_ON_NS = 100_000_000
+"""What is printed so much later than a line was printed by a program that went on after it."""
+USUAL = 3
+"""So many lines that differ only in numbers are what a program prints as it goes on."""
 LATE_S = 10.0
 """A line may be kept some moments after the process that wrote it is gone."""
 
@@ -91,3 +98,29 @@ def may_be_error(evidence: Evidence, line: Said) -> bool:
 def line_near_end(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments."""
     return next((line for line in lines_near_end(evidence, near_s) if pattern.search(line.text)), None)
+
+
+def last_words(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
+    """The latest such line of the last moments; None where the subject went on printing after it.
+
+    Of a worker or rank nobody can tell who printed what came after.
+    """
+    line = line_near_end(evidence, pattern, near_s=near_s)
+    if line is None or evidence.subject.role in ("child", "rank") or len(evidence.ranks) > 1:
+        return line
+    return None if _went_on(line, list(lines_near_end(evidence))[::-1]) else line
+
+
+def _went_on(line: Said, lines: list[Said]) -> bool:
+    """By time, or, where both were kept at once, by lines after it such as the program prints all the time."""
+    if any(each.at_ns - line.at_ns > GOES_ON_NS for each in lines):
+        return True
+    stream = [each.text for each in lines if each.is_error == line.is_error]
+    at = len(stream) - 1 - stream[::-1].index(line.text)
+    usual = {_shape(text) for text in stream[:at]}
+    later = Counter(_shape(text) for text in stream[at + 1 :] if not _OF_A_STACK.match(text))
+    return any(shape in usual or times >= USUAL for shape, times in later.items())
+
+
+def _shape(text: str) -> str:
+    return _NUMBERS.sub("#", text)

@@ -15,6 +15,7 @@ _CHAINS = {
     "The above exception was the direct cause of the following exception:": "cause",
     "During handling of the above exception, another exception occurred:": "context",
 }
+_LINK = re.compile("|".join(map(re.escape, _CHAINS)))
 _ENDS_NOTHING = re.compile(
     r"^(?:Exception in thread |Exception ignored |Task exception was never retrieved|Future exception was never"
     r"|Task was destroyed|future: <|task: <|--- Logging error ---|exception calling callback)"
@@ -76,7 +77,9 @@ class Traceback(msgspec.Struct, frozen=True, kw_only=True):
 def read_tracebacks(lines: Sequence[Said]) -> list[Traceback]:
     """All whole tracebacks of one stream, in their order."""
     said = [line for line in lines if line.text.strip()]
-    heads = [number for number, line in enumerate(said) if line.text.rstrip() in (HEAD, GROUP_HEAD)]
+    texts = [line.text for line in said]
+    heads = [number for number, text in enumerate(texts) if text.rstrip() in (HEAD, GROUP_HEAD)]
+    heads = sorted([*heads, *(number for number in range(len(texts)) if _is_headless(texts, number))])
     ends = [*heads[1:], len(said)]
     return [
         found
@@ -95,11 +98,31 @@ def causes_behind(chain: Sequence[Traceback]) -> tuple[Cause, ...]:
     return tuple(found[:MOST_CAUSES])
 
 
+def text_of(chain: Sequence[Traceback]) -> str:
+    """The last of these as it was printed, behind those that led to it."""
+    first = len(chain) - 1
+    while first and chain[first].how:
+        first -= 1
+    texts = [f"\n{each.intro.strip()}\n\n{each.text}" if each.how else each.text for each in chain[first:]]
+    return "\n".join(texts)
+
+
 def looks_uncaught(raised: Raised) -> bool:
-    """Whether its traceback goes back to where the program began; True where it shows no function at all."""
-    places = [match for line in raised.traceback.splitlines() if (match := _PLACE.match(_bare(line)))]
+    """Whether its traceback goes back to where the program began, or shows no function; False where there is none."""
+    if not raised.traceback:
+        return False
+    last = _LINK.split(raised.traceback)[-1]
+    places = [match for line in last.splitlines() if (match := _PLACE.match(_bare(line)))]
     function = places[0]["function"] if places else None
     return function is None or _OUTERMOST.fullmatch(function) is not None
+
+
+def _is_headless(texts: Sequence[str], number: int) -> bool:
+    """Of a program that it can't parse, Python shows the place without a head."""
+    place = _PLACE.match(texts[number])
+    if place is None or place["function"] or not texts[number].startswith("  File "):
+        return False
+    return number == 0 or not (texts[number - 1].startswith(" ") or texts[number - 1].rstrip() == HEAD)
 
 
 def _read(block: Sequence[Said], intro: str) -> Traceback | None:

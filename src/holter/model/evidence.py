@@ -238,9 +238,9 @@ class Disk(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     path: str
     """A file or directory of the program in it."""
     what: str = ""
-    """`working directory`, `temporary directory`, `run directory`, `shared memory`, `open file`, or `error` for the
-    file that an exception names, `argument` for one that a failed command was given, `mapped file` for the one in which
-    a bus error was."""
+    """`working directory`, `temporary directory`, `run directory`, `shared memory`, `open file`, `output` for the file
+    into which the program prints, or `error` for the file that an exception names, `argument` for one that a failed
+    command was given, `mapped file` for the one in which a bus error was."""
     free_bytes: int | None = None
     total_bytes: int | None = None
     free_inodes: int | None = None
@@ -273,6 +273,8 @@ class Surroundings(Finding, frozen=True, kw_only=True):
     gpu_holders: tuple[Holder, ...] | None = None
     children_rss_bytes: int | None = None
     """The most memory that any child had which the process has waited for; 0 where it has waited for none."""
+    stack_start: int | None = None
+    """Where the stack of the first thread begins, from which it grows down."""
     heeded: tuple[int, ...] | None = None
     """Signals that would not have ended the process at once: it had a handler for them, or held them back."""
 

@@ -37,6 +37,8 @@ class Stat(msgspec.Struct, frozen=True):
     is_condemned: bool = False
     """SIGKILL has been sent to it, though it may not have died of it yet."""
     heeded_bits: int = 0
+    stack_start: int = 0
+    """Where the stack of the first thread begins; 0 where the reader may not see it."""
 
     @property
     def is_dead(self) -> bool:
@@ -95,6 +97,7 @@ def parse_stat(text: bytes) -> Stat:
         exit_code=int(fields[49]),
         is_condemned=bool(int(fields[28]) >> 8 & 1),
         heeded_bits=_held_back(int(fields[29])) | int(fields[31]),
+        stack_start=int(fields[25]),
     )
 
 

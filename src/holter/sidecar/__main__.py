@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import time
 import traceback
 
 import msgspec
@@ -38,12 +39,21 @@ def main() -> int:
         lead = take_lead(watch.directory) or hand_over(watch, link, pidfd=pidfd)
         if lead is not None:
             Sidecar(link, pidfd).run(watch, lead)
+            _tidy_up(watch.directory)
     except Exception:  # noqa: BLE001  the boundary: a later command tells what we can't
         write_down(watch.directory, f"ERROR the sidecar ends: {traceback.format_exc()}")
         if standby is not None:
             standby.wait()  # the program prints through it
         os._exit(1)  # the threads of the watch, which nobody will end now, would keep us here for ever
     return 0
+
+
+def _tidy_up(directory: str) -> None:
+    """A notebook's kernel leaves a record each time: those that nobody will ask for go when another one has ended."""
+    from holter.catalog.old_kernels import prune_beside  # the watch begins without it
+
+    if removed := prune_beside(directory, now=time.time()):
+        write_down(directory, f"INFO records of old kernels were removed: {', '.join(removed)}")
 
 
 def _settle_in(first_foreign_fd: int) -> None:

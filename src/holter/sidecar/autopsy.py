@@ -48,7 +48,12 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     limits: bytes = b""
     heeded: tuple[int, ...] | None = None
     """The signals that it had a handler for or held back; None where it was never looked at."""
+    stack_start: int = 0
+    outputs: frozenset[str] = frozenset()
+    """The files into which it and the other processes of the run printed."""
     cwd: str = ""
+    threads: frozenset[int] = frozenset()
+    """Those that ended with it, as far as the kernel announced them."""
 
     @property
     def is_clean(self) -> bool:
@@ -99,6 +104,8 @@ class Autopsy:
         self._hears_exits = hears_exits
         self._began_ns = clock.now_ns()
         self._pids: set[int] = set()
+        self._threads: dict[int, int] = {}
+        """Whose each of them was."""
         self._children = {True: 0, False: 0}
         """How many did not end well: by a signal, by a code of their own."""
         self._lock = threading.Lock()
@@ -196,7 +203,8 @@ class Autopsy:
         if KERNEL_LOG in self._without:
             self._say("kernel-log", switched_off())
             return
-        found = look(self._began_ns, self._pids, near_ns=[death.at_ns for death in deaths])
+        self._threads.update({thread: each.pid for each in deaths for thread in each.threads})
+        found = look(self._began_ns, self._pids, threads=self._threads, near_ns=[death.at_ns for death in deaths])
         self._needs_journal = isinstance(found, Unseen)
         if isinstance(found, KernelLog):
             self._reported_bytes.update({kill.pid: kill.anon_bytes for kill in found.kills})
@@ -224,13 +232,20 @@ class Autopsy:
 
     def _ask_surroundings(self, deaths: list[Death]) -> None:
         from holter.journal.signal_log import read_signal_log
-        from holter.probes.postmortem.surroundings import look, measure_again, with_gpu_holders, with_mapped_files
+        from holter.probes.postmortem.surroundings import (
+            look,
+            measure_again,
+            with_gpu_holders,
+            with_mapped_files,
+            with_outputs,
+        )
 
         faults = [each for each in read_signal_log(self._directory).caught if each.signal == signal.SIGBUS]
         for death in [death for death in deaths if death.is_bus_error or not death.is_child]:
             paths = places(self._directory, death.cwd)
             found = measure_again(look(death.row, death.limits, paths=paths, process=death.process))
-            found = msgspec.structs.replace(found, heeded=death.heeded)
+            found = msgspec.structs.replace(found, heeded=death.heeded, stack_start=death.stack_start or None)
+            found = with_outputs(found, death.outputs)
             if not death.is_silent:  # it may have had nothing of ours in it to look around
                 self._say("last-seen", found, pid=death.pid)
             else:

@@ -94,7 +94,12 @@ class Children:
         self._heard, announced = self._exits.children_since(self._heard)
         family = self._roots | self._children.keys() | self._told
         for each in announced:
-            if each.parent not in family or each.pid in self._children or each.pid in self._told or not each.status:
+            if (
+                family.isdisjoint((each.parent, *each.ancestors))
+                or each.pid in self._children
+                or each.pid in self._told
+                or not each.status
+            ):
                 continue
             stat = read_stat(each.pid)
             is_there = stat is not None and stat.is_exiting  # else its pid may be another's by now

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
 import msgspec
 
@@ -54,8 +54,8 @@ class FileSender:
             if not is_at_rest or self._sent.get(name) == state or name in self.refused:
                 continue
             try:
-                yield from self._send(name, held.get(name))
-                self._sent[name] = state
+                if (yield from self._send(name, held.get(name))):
+                    self._sent[name] = state
             except FileNotFoundError:  # removed meanwhile
                 continue
             except Refused as error:
@@ -64,7 +64,8 @@ class FileSender:
                 elif error.status != 422:  # it changed while it was read: another time
                     raise
 
-    def _send(self, name: str, held: HeldFile | None) -> Iterator[int]:
+    def _send(self, name: str, held: HeldFile | None) -> Generator[int, None, bool]:
+        """Returns whether the server has all of it."""
         import zstandard
 
         packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
@@ -72,7 +73,7 @@ class FileSender:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             total = file.tell()
             if held is not None and held.sha256 == digest:
-                return
+                return True
             path = f"/ingest/{quoted(self._run)}/files/{'/'.join(map(quoted, name.split('/')))}"
 
             def put(offset: int, data: bytes) -> KeptFile:
@@ -87,8 +88,9 @@ class FileSender:
                 data = os.pread(file.fileno(), min(PART_BYTES, total - have.offset), have.offset)
                 before, have = have.offset, put(have.offset, data)
                 if have.offset <= before and not have.is_complete and data:
-                    return  # somebody else sends it, or nothing arrives: another time
+                    return False  # somebody else sends it, or nothing arrives: another time
                 yield max(0, have.offset - before)
+        return True
 
 
 def _files(directory: str) -> Iterator[tuple[str, tuple[int, int]]]:

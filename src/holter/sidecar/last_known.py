@@ -10,7 +10,7 @@ from holter.probes.live.process import Reading
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.gpu_events import GpuWatch, has_gpu, open_gpu_watch
 from holter.probes.postmortem.process_table import is_scarce, look, read_name
-from holter.probes.postmortem.surroundings import read_limits
+from holter.probes.postmortem.surroundings import read_limits, read_outputs
 from holter.probes.procfs import PROC, Stat, read_file, read_stat
 
 SCAN_EVERY_S = 3.0
@@ -38,6 +38,9 @@ class LastKnown:
         self.heeded: dict[int, tuple[int, ...]] = {}
         """The signals that each recorded process ever had a handler for, or held back: Python takes its own away before
         it leaves."""
+        self.stack_starts: dict[int, int] = {}
+        self.outputs: dict[int, tuple[str, ...]] = {}
+        """The files into which each process of the run prints, or did when it was last seen."""
         self.gpu: GpuWatch | None = None
         self.bounded: frozenset[str] = frozenset()
         """The cgroups with a limit that the run is in."""
@@ -57,11 +60,11 @@ class LastKnown:
             if reading.rss_bytes
         }
 
-    def look_at_handlers(self, pid: int) -> None:
-        """See which signals a process heeds at this moment; cheap."""
+    def look_at(self, pid: int) -> None:
+        """See which signals a process heeds at this moment, and what else changes in its first seconds; cheap."""
         stat = read_stat(pid)
         if stat is not None:
-            self._remember_handlers(pid, stat)
+            self._remember(pid, stat)
 
     def tick(self, row: Mapping[str, float | int], readings: Mapping[int, Reading], *, roots: Sequence[int]) -> None:
         """Once a second, while a process of the run lives."""
@@ -74,7 +77,7 @@ class LastKnown:
         }
         self._learn_names()
         for pid in [pid for pid in roots if pid in self.readings]:
-            self._remember_handlers(pid, self.readings[pid].stat)
+            self._remember(pid, self.readings[pid].stat)
         if self._ticks <= FIRST_TICKS or self._ticks % LIMITS_EVERY_TICKS == 0:
             self.limits.update({pid: text for pid in roots if (text := read_limits(pid))})
         if has_gpu(row):
@@ -84,9 +87,11 @@ class LastKnown:
         if is_scarce(row) and self._now_s() >= self._scan_at:
             self._scan()
 
-    def _remember_handlers(self, pid: int, stat: Stat) -> None:
+    def _remember(self, pid: int, stat: Stat) -> None:
         if stat.is_exiting or stat.is_dead:
             return
+        self.stack_starts[pid] = stat.stack_start or self.stack_starts.get(pid, 0)
+        self.outputs[pid] = read_outputs(pid) or self.outputs.get(pid, ())
         # Who waits for signals has them neither blocked nor handled, and takes them all the same.
         awaited = REQUESTS if b"sigtimedwait" in (read_file(f"{PROC}/{pid}/wchan") or b"") else ()
         self.heeded[pid] = tuple(sorted({*self.heeded.get(pid, ()), *stat.heeded, *awaited}))
@@ -113,7 +118,9 @@ class LastKnown:
         for pid in self.readings.keys() - self._names.keys():
             if len(self._names) >= MOST_NAMES:
                 self._names = {known: name for known, name in self._names.items() if known in self.readings}
+                self.outputs = {known: paths for known, paths in self.outputs.items() if known in self.readings}
             self._names[pid] = read_name(pid)
+            self.outputs[pid] = read_outputs(pid)
 
 
 def places(directory: str, cwd: str) -> dict[str, str]:

@@ -131,7 +131,7 @@ class WatchedRun:
             if each.watch.by_launcher and not each.died_at_ns and now_ns - each.added_ns < YOUNG_NS
         ]
         for pid in young:
-            self._known.look_at_handlers(pid)
+            self._known.look_at(pid)
         return bool(young)
 
     def beat(self) -> None:
@@ -234,7 +234,10 @@ class WatchedRun:
             process=process,
             limits=known.limits.get(pid, b""),
             heeded=known.heeded.get(pid),
+            stack_start=known.stack_starts.get(pid, 0),
+            outputs=frozenset(path for paths in known.outputs.values() for path in paths),
             cwd=cwd,
+            threads=self._exits.threads_of(pid),
         )
 
     def _prologue(self) -> Iterator[bytes]:

@@ -6,10 +6,11 @@ import pytest
 
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import evidence, exited, raised, said
-from holter.model.evidence import End, Said
+from holter.diagnosis.specimens import before, evidence, exited, raised, said
+from holter.model.evidence import End, Said, Surroundings
 from holter.model.records import Raised
 
+DEAF = Surroundings(heeded=(2,))
 TRACEBACK = """\
 Traceback (most recent call last):
   File "/home/ada/train.py", line 9, in <module>
@@ -225,3 +226,77 @@ def test_what_a_thread_or_a_destructor_raised_ended_nothing(intro: str) -> None:
 def test_an_exception_without_words_and_one_of_a_class_in_a_function_have_their_types() -> None:
     assert printed(UNCAUGHT.replace("ZeroDivisionError: division by zero", "AssertionError")).type == "AssertionError"
     assert printed(UNCAUGHT.replace("ZeroDivisionError", "train.main.<locals>.Odd")).type == "train.main.<locals>.Odd"
+
+
+UNREADABLE = """\
+  File "/home/ada/train.py", line 3
+    for step in range(10)
+                         ^
+SyntaxError: expected ':'
+"""
+
+
+def test_a_program_that_python_cannot_read_is_told_without_a_head() -> None:
+    told = diagnose(evidence(exited(1, role="command"), said=lines(f"starting\n{UNREADABLE}"), surroundings=DEAF))
+    assert told.cause == "uncaught-exception"
+    assert "SyntaxError: expected ':'" in told.title
+
+
+def test_what_cannot_be_read_within_a_traceback_begins_no_other_one() -> None:
+    head = 'Traceback (most recent call last):\n  File "/home/ada/train.py", line 1, in <module>\n    import model\n'
+    found = printed(head + UNREADABLE)
+    assert (found.type, found.traceback.splitlines()[0]) == ("SyntaxError", "Traceback (most recent call last):")
+
+
+@pytest.mark.parametrize(
+    "text", ["ERROR LookupError: no scheduler called cosine", "ValueError: bad", "12:00:01 | data.DataError: no rows"]
+)
+def test_an_exception_in_one_line_may_have_ended_the_program_or_made_it_leave(text: str) -> None:
+    told = diagnose(evidence(exited(1, role="command"), said=lines(f"loss 0.2\n{text}"), surroundings=DEAF))
+    assert (told.cause, told.confidence, told.candidates) == ("uncaught-exception", 0.65, ("nonzero-exit",))
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (3, "ValueError: bad"),
+        (1, "ValueError: bad\ngiving up"),
+        (1, "error: no such dataset"),
+        (1, "ERROR: no such dataset"),
+        (1, "could not load: ValueError"),
+    ],
+)
+def test_other_last_lines_are_no_exception(code: int, text: str) -> None:
+    assert unchanged(exited(code, role="command"), text)
+
+
+PEER = """\
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 19, in <module>
+    peer.recv(1)
+ConnectionResetError: [Errno 104] Connection reset by peer
+"""
+
+
+def test_of_two_processes_the_one_that_lost_the_other_did_not_die_first() -> None:
+    ranks = tuple(End(pid=pid, role="child", status=256, at_ns=before(0.1)) for pid in (900, 901))
+    found = with_printed_exception(evidence(exited(1, role="command"), said=lines(UNCAUGHT + PEER), children=ranks))
+    assert found.subject.raised is not None
+    assert found.subject.raised.type == "ZeroDivisionError"
+
+
+def test_one_process_that_lost_another_says_so_itself() -> None:
+    found = with_printed_exception(evidence(exited(1, role="command"), said=lines(UNCAUGHT + PEER)))
+    assert found.subject.raised is not None
+    assert found.subject.raised.type == "ConnectionResetError"
+
+
+def test_what_the_user_s_own_code_raised_before_is_their_own_words() -> None:
+    first = (
+        'Traceback (most recent call last):\n  File "/home/ada/train.py", line 6, in <module>\n'
+        "    raise OSError(5, 'simulated')\nOSError: [Errno 5] simulated\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+    )
+    told = diagnose(evidence(exited(1, role="command"), said=lines(first + UNCAUGHT), surroundings=DEAF))
+    assert told.cause == "uncaught-exception"
+    assert told.confidence >= 0.9

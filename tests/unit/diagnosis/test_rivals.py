@@ -177,7 +177,7 @@ def test_a_verdict_is_sure_where_every_rival_could_be_looked_at(
 def test_a_fault_that_the_kernel_would_have_written_down_was_sent() -> None:
     told = diagnose(evidence(signalled(11), kernel_log=KernelLog(tells_faults=True), surroundings=DEAF))
 
-    assert (told.cause, told.confidence) == ("killed", 0.85)
+    assert (told.cause, told.confidence, told.candidates) == ("killed", 0.85, ("segmentation-fault",))
 
 
 @pytest.mark.parametrize(
@@ -219,3 +219,45 @@ def test_a_command_of_which_only_the_name_is_known_is_found_in_the_kernel_log() 
     seen = evidence(failed("subprocess.CalledProcessError", died), state="failed", kernel_log=KernelLog(kills=(kill,)))
 
     assert diagnose(seen).cause == "cgroup-out-of-memory"
+
+
+def test_a_fault_of_an_unknown_thread_beside_its_stack_is_no_certainty() -> None:
+    line = KernelLine(at_ns=before(0.1), kind="fault", text="python[99]: segfault at 7f00ff8 ip 0f sp 7f01000 error 6")
+    told = diagnose(evidence(signalled(11), kernel_log=KernelLog(lines=(line,))))
+
+    assert (told.cause, told.confidence < SURE) == ("stack-overflow", True)
+
+
+def test_an_abort_after_words_that_the_program_outlived_may_have_been_sent() -> None:
+    lines = (said("free(): invalid pointer", before_s=3), said("loss 0.1", before_s=0.1))
+    told = diagnose(evidence(signalled(6, role="command"), said=lines))
+
+    assert (told.cause, told.confidence < SURE, told.candidates) == ("aborted", True, ("killed",))
+
+
+def test_a_thread_that_could_not_be_started_from_outside_may_have_lacked_memory() -> None:
+    lines = (
+        said("Traceback (most recent call last):"),
+        said('  File "/home/ada/train.py", line 9, in <module>'),
+        said("    thread.start()"),
+        said("RuntimeError: can't start new thread"),
+    )
+    told = diagnose(evidence(command(1), said=lines, surroundings=DEAF, state="failed"))
+
+    assert (told.cause, told.confidence) == ("too-many-processes", 0.7)
+    assert told.candidates == ("allocation-refused",)
+
+
+def test_a_file_that_could_not_be_opened_from_outside_may_have_been_one_too_many() -> None:
+    lines = (
+        *TRACEBACK[:2],
+        said("    sqlite3.connect(path)"),
+        said("sqlite3.OperationalError: unable to open database"),
+    )
+    told = diagnose(evidence(command(1), said=lines, surroundings=DEAF, state="failed"))
+
+    assert (told.cause, told.confidence < SURE, told.candidates) == (
+        "uncaught-exception",
+        True,
+        ("too-many-open-files",),
+    )

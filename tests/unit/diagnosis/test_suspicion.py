@@ -8,7 +8,7 @@ import pytest
 from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, raised
 from holter.diagnosis.suspicion import find_suspect, weigh
-from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel
+from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel, Surroundings
 from holter.model.records import Cause, Finished
 
 RAISE = "raise RuntimeError('augmentation failed')"
@@ -247,3 +247,57 @@ def test_a_pool_breaks_over_what_it_cannot_read_though_its_workers_are_well(erro
     broken = raised("concurrent.futures.process.BrokenProcessPool", "terminated abruptly", causes=(behind,))
     ended = child(15, 0.1, signals=(sent(15, 0.1, by=PID),))
     assert diagnose(evidence(exited(1, raised=broken), children=(ended,))).cause == cause
+
+
+WAITED_FOR_ONE = Surroundings(children_rss_bytes=1 << 20)
+
+
+def test_where_children_go_unheard_the_victim_of_a_kill_for_memory_was_probably_one() -> None:
+    unheard = evidence(chose(), memory=OOM, state="failed", is_watched=False)
+    told = diagnose(unheard)
+    assert told.cause == "cgroup-out-of-memory"
+    assert 0.6 <= told.confidence <= 0.85
+    assert "uncaught-exception" in told.candidates
+    known = msgspec.structs.replace(unheard, children=(child(9, 0.4),), memory_of={900: OOM})
+    assert diagnose(known).cause == "cgroup-out-of-memory"
+
+
+def test_a_program_that_went_on_for_long_without_the_victim_ends_for_its_own_reason() -> None:
+    spared = Memory(levels=(msgspec.structs.replace(FULL, kills_lately=0),), own_bytes=0.9 * GIB)
+    assert diagnose(evidence(chose(), memory=spared, is_watched=False)).cause == "uncaught-exception"
+
+
+def test_what_a_program_says_of_a_command_is_believed_where_its_end_went_unheard() -> None:
+    words = "Command 'ffmpeg' died with <Signals.SIGKILL: 9>."
+    own = failed("subprocess.CalledProcessError", words, statement="raise subprocess.CalledProcessError(code, 'x')")
+    unheard = evidence(own, is_watched=False, memory=QUIET, surroundings=WAITED_FOR_ONE)
+    assert diagnose(unheard).cause == "killed"
+    alone = msgspec.structs.replace(unheard, surroundings=Surroundings(children_rss_bytes=0))
+    assert diagnose(alone).cause != "killed"
+
+
+def test_a_code_of_128_and_a_signal_is_that_of_a_child_which_went_unheard() -> None:
+    handed_on = evidence(left(143, has_signal_witness=True), is_watched=False, surroundings=WAITED_FOR_ONE)
+    told = diagnose(handed_on)
+    assert told.cause == "terminated"
+    assert told.confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        evidence(left(139, has_signal_witness=True), surroundings=WAITED_FOR_ONE),
+        evidence(left(139, has_signal_witness=True), is_watched=False, surroundings=Surroundings(children_rss_bytes=0)),
+        evidence(left(139), is_watched=False, surroundings=WAITED_FOR_ONE),
+        evidence(left(5, has_signal_witness=True), is_watched=False, surroundings=WAITED_FOR_ONE),
+    ],
+    ids=["every child was heard", "there was none", "it may have got the signal itself", "another code"],
+)
+def test_a_code_that_may_be_the_program_s_own_choice_is_not(seen: Evidence) -> None:
+    assert diagnose(seen).cause == "nonzero-exit"
+
+
+@pytest.mark.parametrize(("number", "cause"), [(1, "hangup"), (3, "killed"), (15, "terminated"), (10, "killed")])
+def test_timeout_ends_a_command_with_any_signal(number: int, cause: str) -> None:
+    told = diagnose(evidence(exited(124, role="command"), children=(child(number, 0.1),), state="failed"))
+    assert told.cause == cause

@@ -6,6 +6,7 @@ import pytest
 
 from holter.diagnosis import texts
 from holter.diagnosis.specimens import evidence, failed, raised, said, signalled
+from holter.model.evidence import Said
 from holter.model.records import Cause, OwnFrame
 
 DECOY = re.compile("CUDA out of memory")
@@ -72,3 +73,43 @@ def test_what_stands_between_print_and_the_terminal_is_not_the_statement_that_fa
     )
     head, _, last = raised("OSError", "x", statement="print(loss)").traceback.rpartition("OSError")
     assert texts.source_line(raised("OSError", "x", traceback=f"{head}{ours}OSError{last}")) == "print(loss)"
+
+
+TERMINATES = re.compile("terminate called")
+WORDS = "terminate called after throwing an instance of 'c10::Error'"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (),
+        (said("  what():  device-side assert", before_s=1.0),),
+        (said("frame #0: c10::Error::Error() + 0x57 (0x7f0)", before_s=1.0),) * 9,
+        (said("Aborted (core dumped)", before_s=0.95),),
+    ],
+    ids=["nothing", "its own second line", "a stack", "what a shell says of it"],
+)
+def test_words_with_which_the_output_ends_are_the_last(after: tuple[Said, ...]) -> None:
+    lines = (said("epoch 1: loss 0.4"), said(WORDS), *after)
+    found = texts.last_words(evidence(signalled(6), said=lines), TERMINATES)
+    assert found is not None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        (said("saved", before_s=0.5),),
+        (said("saved", before_s=0.5, is_error=False),),
+        (said("epoch 2: loss 0.3"),),
+        (said("loss 0.3"), said("loss 0.2"), said("loss 0.1")),
+    ],
+    ids=["something later", "on the other stream", "a line like one before", "a line again and again"],
+)
+def test_words_after_which_the_program_went_on_are_not(after: tuple[Said, ...]) -> None:
+    lines = (said("epoch 1: loss 0.4"), said(WORDS), *after)
+    assert texts.last_words(evidence(signalled(6), said=lines), TERMINATES) is None
+
+
+def test_of_a_worker_nobody_knows_who_went_on() -> None:
+    lines = (said(WORDS), said("epoch 2: loss 0.3", before_s=0.2))
+    assert texts.last_words(evidence(signalled(6, role="child"), said=lines), TERMINATES) == lines[0]

@@ -91,7 +91,12 @@ def test_a_handler_that_python_took_away_before_the_end_is_not_forgotten(known: 
 
 
 def test_the_handlers_of_a_process_can_be_looked_at_between_two_ticks(known: LastKnown) -> None:
-    known.look_at_handlers(os.getpid())
-    known.look_at_handlers(1 << 22)  # no process has such a pid
+    known.look_at(os.getpid())
+    known.look_at(1 << 22)  # no process has such a pid
     assert signal.SIGINT in known.heeded.pop(os.getpid())
     assert known.heeded == {}
+
+
+def test_where_the_stack_of_a_process_begins_is_remembered(known: LastKnown) -> None:
+    known.look_at(os.getpid())
+    assert known.stack_starts[os.getpid()] > 0

@@ -52,3 +52,12 @@ def test_nobody_waits_so_long_that_it_looks_dead() -> None:
     for number in range(10_000):
         pacer.note(f"run{number}", 100.0, is_watched=True)
     assert pacer.note("one", 102.0, is_watched=True) == 10.0
+
+
+def test_hours_without_a_server_are_a_try_a_minute_and_end_within_one() -> None:
+    backoff, passed_s, tries = Backoff(), 0.0, 0
+    while passed_s < 6 * 3600:
+        passed_s += backoff.next_s(Unreachable("no answer"))
+        tries += 1
+    assert 360 <= tries <= 760
+    assert backoff.next_s(Unreachable("no answer")) <= 60

@@ -3,7 +3,7 @@
 import subprocess
 from typing import Any
 
-from tests.zoo.fault import Fault, Place
+from tests.zoo.fault import PYTHON, SCRIPT, Fault, Place
 from tests.zoo.scene import Scene
 
 SMALL_DISK = Place(disks=(("disk", "size=4m"),))
@@ -12,7 +12,7 @@ SMALL_DISK = Place(disks=(("disk", "size=4m"),))
 def full(name: str, body: str, *, cause: str = "disk-full", place: Place = SMALL_DISK, **more: Any) -> Fault:
     """A program that saves to `disk`, below its working directory, until there is no more room."""
     program = f"import os, subprocess, time\nfrom training import begin, log, mark, wait_for\nbegin()\n{body}\n"
-    return Fault(name=name, program=program, ends=(1,), state="failed", cause=cause, place=place, **more)
+    return Fault(name=name, program=program, state="failed", cause=cause, place=place, **{"ends": (1,), **more})
 
 
 def close_disk(scene: Scene) -> None:
@@ -110,5 +110,12 @@ FAULTS = [
         "if worker.exitcode == -7:\n    raise RuntimeError('caching failed')",
         # The worker dies of a bus error because there is no room.
         also=("bus-error",),
+    ),
+    # Nobody sees what it prints any more, its last words included.
+    full(
+        "prints into a file on a disk that becomes full",
+        "for step in range(2000):\n    print('step', step, 'x' * 5000, flush=True)",
+        command=("bash", "-c", f"{PYTHON} {SCRIPT} > disk/train.log 2>&1"),
+        ends=(1, 120),
     ),
 ]

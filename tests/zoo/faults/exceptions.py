@@ -236,4 +236,9 @@ FAULTS = [
         "writer = None\ntry:\n    raise OSError(5, 'Input/output error: simulated by a test of the storage layer')\n"
         "except OSError:\n    writer.close()",
     ),
+    failing(
+        "has a hook that prints one line in place of the traceback",
+        "sys.excepthook = lambda kind, error, trace: print(f'ERROR {kind.__name__}: {error}', file=sys.stderr)\n"
+        "raise LookupError('no scheduler called cosine_with_restart')",
+    ),
 ]

@@ -64,11 +64,6 @@ FAULTS = [
         "    except ValueError as error:\n        errors.append(error)\n"
         "raise ExceptionGroup('preprocessing', [ExceptionGroup('shards', errors), KeyError('vocabulary')])",
     ),
-    failing(
-        "has a hook that prints one line in place of the traceback",
-        "sys.excepthook = lambda kind, error, trace: print(f'ERROR {kind.__name__}: {error}', file=sys.stderr)\n"
-        "raise LookupError('no scheduler called cosine_with_restart')",
-    ),
     # The exception is the reason; the hook chose the way.
     failing(
         "has a hook that leaves with 42",

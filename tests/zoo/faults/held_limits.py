@@ -50,13 +50,6 @@ FAULTS = [
         "reserves room for a checkpoint that the disk has not",
         "file = open('disk/checkpoint.bin', 'wb')\nos.posix_fallocate(file.fileno(), 0, 64 << 20)",
     ),
-    # Nobody sees what it prints any more, its last words included.
-    full(
-        "prints into a file on a disk that becomes full",
-        "for step in range(2000):\n    print('step', step, 'x' * 5000, flush=True)",
-        command=("bash", "-c", f"{PYTHON} {SCRIPT} > disk/train.log 2>&1"),
-        ends=(1, 120),
-    ),
     # It caught the error and says so in words; it leaves for want of room all the same.
     full(
         "cannot save for want of room, says so, and leaves with 4",

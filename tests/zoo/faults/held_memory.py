@@ -165,15 +165,6 @@ FAULTS = [
         place=Place(parent_memory_bytes=300 * MIB, memory_bytes=400 * MIB),
     ),
     starved(
-        "has a child that changes what it inherited, page by page",
-        "begin()\ntable = bytearray(b'x') * (70 << 20)\npid = os.fork()\nif pid == 0:\n"
-        "    for page in range(0, len(table), 4096):\n        table[page] = 1\n"
-        "    more = bytearray(b'y') * (150 << 20)\n    os._exit(0)\n"
-        "code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
-        "if code:\n    raise ChildProcessError(f'augmentation ended with {code}')",
-        place=limit(250),
-    ),
-    starved(
         "has a data loader of which a worker takes all memory",
         LOADER.format(item="held = [torch.ones(1 << 20) for _ in range(index * 20)]; return torch.ones(2)"),
         place=limit(900),
@@ -187,13 +178,6 @@ FAULTS = [
         "    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:\n"
         "        print(sum(pool.map(work, range(8))))",
         place=limit(260),
-    ),
-    starved(
-        "leaves with 5 because its indexer was killed for memory",
-        f"begin()\nindexer = subprocess.run([sys.executable, '-c', {TAKING!r}])\n"
-        "if indexer.returncode:\n    print('indexing failed, see indexer.log')\n    sys.exit(5)",
-        place=limit(230),
-        ends=(5,),
     ),
     starved(
         "lost a child for memory, went on, and is terminated later",

@@ -30,12 +30,6 @@ def shorten(scene: Scene) -> None:
 
 FAULTS = [
     compiled(
-        "has a thread of C that follows a null pointer",
-        signal.SIGSEGV,
-        PTHREAD + "static void *body(void *p) { usleep(300000); return *(void **)p; }",
-        cause=SEGMENTATION,
-    ),
-    compiled(
         "has a thread of C that aborts while Python waits",
         signal.SIGABRT,
         PTHREAD + "static void *body(void *p) { usleep(300000); abort(); }",

@@ -92,12 +92,6 @@ FAULTS = [
         cause=TERMINATED,
     ),
     struck(
-        "is sent SIGABRT after a library spoke of terminating",
-        "print(\"terminate called after throwing an instance of 'c10::Error'\", file=sys.stderr, flush=True)\nstay()",
-        number=signal.SIGABRT,
-        cause=KILLED,
-    ),
-    struck(
         "is sent SIGSEGV with Python's fault handler on",
         "stay()",
         number=signal.SIGSEGV,
@@ -210,8 +204,6 @@ FAULTS = [
         run_state="failed",
     ),
     timed("INT", 124, INTERRUPTED, state="failed"),
-    timed("HUP", 124, HANGUP),
-    timed("QUIT", 124, KILLED),
     timed("USR2", 124, KILLED),
     struck(
         "is interrupted in an event loop",

@@ -110,11 +110,6 @@ FAULTS = [
         needs=TORCH,
     ),
     failing(
-        "has a pool of a fork server of which a worker overflows its stack",
-        GUARDED.format(fate="import faulty; faulty.overflow_stack()", method="forkserver"),
-        cause="stack-overflow",
-    ),
-    failing(
         "has a spawned pool of which a worker kills itself",
         GUARDED.format(fate="os.kill(os.getpid(), signal.SIGKILL)", method="spawn"),
         cause=KILLED,
@@ -125,20 +120,6 @@ FAULTS = [
         GUARDED.format(fate="sys.exit(6)", method="fork"),
         cause="nonzero-exit",
         ends=(6,),
-    ),
-    inline(
-        "runs a program that somebody kills",
-        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\n"
-        "if program.wait():\n    raise subprocess.CalledProcessError(program.returncode, 'ffmpeg')",
-        cause=KILLED,
-        strike=strike_worker(signal.SIGKILL),
-    ),
-    inline(
-        "runs a program that somebody terminates, and leaves with its code",
-        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\nsys.exit(128 - program.wait())",
-        cause="terminated",
-        ends=(143,),
-        strike=strike_worker(signal.SIGTERM),
     ),
     inline(
         "reads from a program that faults before it is through",
@@ -168,13 +149,6 @@ FAULTS = [
         state="crashed",
         cause="cgroup-out-of-memory",
         place=Place(memory_bytes=320 * MIB),
-    ),
-    ranks(
-        "has a rank that fails an allocation",
-        SOCKETS.format(fate="bytearray(1 << 50)"),
-        command=BY_HAND,
-        state="failed",
-        cause="allocation-refused",
     ),
     ranks(
         "has a rank under torchrun that faults",

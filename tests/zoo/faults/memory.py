@@ -451,4 +451,20 @@ FAULTS = [
         cause="allocation-refused",
         place=Place(limits=("--as=3000000000",)),
     ),
+    starved(
+        "has a child that changes what it inherited, page by page",
+        "begin()\ntable = bytearray(b'x') * (70 << 20)\npid = os.fork()\nif pid == 0:\n"
+        "    for page in range(0, len(table), 4096):\n        table[page] = 1\n"
+        "    more = bytearray(b'y') * (150 << 20)\n    os._exit(0)\n"
+        "code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+        "if code:\n    raise ChildProcessError(f'augmentation ended with {code}')",
+        place=limit(250),
+    ),
+    starved(
+        "leaves with 5 because its indexer was killed for memory",
+        f"begin()\nindexer = subprocess.run([sys.executable, '-c', {TAKING!r}])\n"
+        "if indexer.returncode:\n    print('indexing failed, see indexer.log')\n    sys.exit(5)",
+        place=limit(230),
+        ends=(5,),
+    ),
 ]

@@ -343,4 +343,10 @@ FAULTS = [
         " return buffer[0]; }",
         cause="stack-overflow",
     ),
+    compiled(
+        "has a thread of C that follows a null pointer",
+        signal.SIGSEGV,
+        PTHREAD + "static void *body(void *p) { usleep(300000); return *(void **)p; }",
+        cause="segmentation-fault",
+    ),
 ]

@@ -136,4 +136,10 @@ FAULTS = [
         state="crashed",
         cause="killed",
     ),
+    by_hand(
+        "has a rank that fails an allocation",
+        "bytearray(1 << 50)",
+        state="failed",
+        cause="allocation-refused",
+    ),
 ]

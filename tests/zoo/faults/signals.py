@@ -280,4 +280,26 @@ FAULTS = [
         strike=hang_up,
         place=Place(has_terminal=True),
     ),
+    struck(
+        "is sent SIGABRT after a library spoke of terminating",
+        "print(\"terminate called after throwing an instance of 'c10::Error'\", file=sys.stderr, flush=True)\nstay()",
+        number=signal.SIGABRT,
+        cause="killed",
+    ),
+    crashed(
+        "is ended by timeout -s HUP",
+        TRAINING,
+        command=("timeout", "-s", "HUP", "9", PYTHON, SCRIPT),
+        ends=(124,),
+        cause="hangup",
+        run_state="failed",
+    ),
+    crashed(
+        "is ended by timeout -s QUIT",
+        TRAINING,
+        command=("timeout", "-s", "QUIT", "9", PYTHON, SCRIPT),
+        ends=(124,),
+        cause="killed",
+        run_state="failed",
+    ),
 ]

@@ -292,4 +292,23 @@ FAULTS = [
         # A worker that leaves with a code of its own is as well described by one word as by the other.
         also=("nonzero-exit",),
     ),
+    failing(
+        "has a pool of a fork server of which a worker overflows its stack",
+        GUARDED.format(fate="import faulty; faulty.overflow_stack()", method="forkserver"),
+        cause="stack-overflow",
+    ),
+    inline(
+        "runs a program that somebody kills",
+        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\n"
+        "if program.wait():\n    raise subprocess.CalledProcessError(program.returncode, 'ffmpeg')",
+        cause="killed",
+        strike=kill_worker,
+    ),
+    inline(
+        "runs a program that somebody terminates, and leaves with its code",
+        "program = subprocess.Popen(['sleep', '30'])\nmark('worker', program.pid)\nsys.exit(128 - program.wait())",
+        cause="terminated",
+        ends=(143,),
+        strike=terminate_worker,
+    ),
 ]

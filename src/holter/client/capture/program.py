@@ -18,6 +18,7 @@ from holter.client.capture.tasks import TaskHook
 from holter.client.capture.witness import SignalWitness
 from holter.model.clock import Clock
 from holter.model.records import ChildExited, Looked, Raised, Record, Signalled
+from holter.recording.spawning import most_child_bytes
 
 # Each child that has something to say gets a journal; a pool that fails again and again must not fill the directory.
 MOST_FILES = 256
@@ -172,9 +173,7 @@ class ProgramHooks:
 
     def _keep_children(self) -> None:
         """Whether the program has waited for any: who leaves by choice may do so because of one."""
-        import resource  # at the end only
-
-        found = {"children_rss_bytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
+        found = {"children_rss_bytes": most_child_bytes()}
         for run in [run for run in self._runs if run.is_owned]:
             run.keep(Looked(at_ns=self._clock.now_ns(), source="last-seen", pid=os.getpid(), found=found))
 

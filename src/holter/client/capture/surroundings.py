@@ -14,6 +14,7 @@ from typing import Any
 
 from holter.client.deadline import in_time
 from holter.model.records import Looked
+from holter.recording.spawning import most_child_bytes
 
 # A file system that is gone must not hold up the end of the program.
 WITHIN_S = 0.05
@@ -69,7 +70,7 @@ def _read_limits(found: Found) -> None:
 
 
 def _ask_for_children(found: Found) -> None:
-    found["children_rss_bytes"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    found["children_rss_bytes"] = most_child_bytes()
 
 
 def _count_open_files(found: Found) -> None:

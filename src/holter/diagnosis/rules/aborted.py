@@ -12,14 +12,15 @@ import signal
 from holter.diagnosis import crashes, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.specimens import PID, caught, evidence, exited, said, signalled
-from holter.diagnosis.texts import line_near_end
+from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "aborted"
 SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.92, 0.85, 0.7
-"""Where the witness saw it; where its words are known; where the witness was there and did not see it arrive, since an
-interpreter that gives up takes all handlers down first, and who sends a signal does not; by the exit status alone."""
+"""Where the witness saw it; where its last words are known; where the witness was there and did not see it arrive,
+since an interpreter that gives up takes all handlers down first, and who sends a signal does not; by the exit status
+alone."""
 _SAYS = re.compile(
     r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
     r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
@@ -32,7 +33,7 @@ def diagnose(evidence: Evidence) -> Answer:
     crash = crashes.crash_of(evidence, signal.SIGABRT)
     if crash is None:
         return None
-    end, line = evidence.subject, line_near_end(evidence, _SAYS)
+    end, line = evidence.subject, last_words(evidence, _SAYS)
     unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
     confidence = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]

@@ -12,10 +12,11 @@ import re
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.specimens import evidence, exited, failed, said, signalled
+from holter.diagnosis.processes import left_with
+from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said, signalled
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
 from holter.model.evidence import Evidence, Memory, Surroundings
-from holter.model.records import Raised
+from holter.model.records import Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
@@ -76,7 +77,7 @@ def _by_abort(evidence: Evidence) -> Verdict | None:
     if ending is not None and ending.signal == 6 and not ending.is_sent:
         found = [facts.of_status(evidence.subject), facts.of_console(line)]
         return _verdict(evidence, ABORTED if _is_limited(evidence) else BY_WORDS, found)
-    return _verdict(evidence, PRINTED, [facts.of_console(line)]) if evidence.subject.code else None
+    return _verdict(evidence, PRINTED, [facts.of_console(line)]) if left_with(evidence.subject) else None
 
 
 def _is_limited(evidence: Evidence) -> bool:
@@ -155,6 +156,11 @@ _TORCH = (
 )
 _CPP = said("terminate called after throwing an instance of 'std::bad_alloc'")
 EXAMPLES = [
+    # Nobody read its exit code, and it had said with which one it left.
+    Example(
+        evidence(gone(finished=Finished(at_ns=before(0.1), how="atexit", exit_code=1)), said=(said("std::bad_alloc"),)),
+        fires=True,
+    ),
     Example(evidence(failed("MemoryError", ""), surroundings=_LIMIT), fires=True),
     Example(evidence(failed(_NUMPY, _ABSURD), memory=Memory(total_bytes=64e9, available_bytes=60e9)), fires=True),
     Example(evidence(failed("RuntimeError", _TORCH)), fires=True),

@@ -13,10 +13,11 @@ from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.printed import WITHOUT_CLIENT
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
+from holter.diagnosis.processes import left_with
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, said, signalled
 from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
 from holter.model.evidence import Disk, Evidence, Said, Surroundings
-from holter.model.records import Cause, Raised
+from holter.model.records import Cause, Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "disk-full"
@@ -40,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires on the error number, or on a failed write while a file system was full."""
     raised = evidence.subject.raised
     if raised is None:
-        return _by_signal(evidence) or _by_output(evidence)
+        return _by_signal(evidence) or _by_output(evidence) or _by_silence(evidence)
     text = foreign_text(raised)
     if _CHILD_FAILED.search(text):
         return _by_output(evidence) or _by_argument(evidence, raised)
@@ -78,7 +79,7 @@ def _by_signal(evidence: Evidence) -> Verdict | None:
 def _by_output(evidence: Evidence) -> Verdict | None:
     """A command, or a process of which only the console is known, that failed after saying so."""
     raised = evidence.subject.raised
-    if not evidence.subject.code and raised is None:
+    if not left_with(evidence.subject) and raised is None:
         return None
     own = raised.traceback + raised.message if raised else ""
     said = [line for line in lines_near_end(evidence) if _SAYS_FULL.search(line.text) and line.text.strip() not in own]
@@ -87,6 +88,16 @@ def _by_output(evidence: Evidence) -> Verdict | None:
         return None
     disk = spaces.full_disk(evidence)
     return _verdict(evidence, disk, 0.9 if disk else PRINTED, [facts.of_console(line)])
+
+
+def _by_silence(evidence: Evidence) -> Verdict | None:
+    """A command that failed, and that printed into a file on a disk without room: its own words were lost there."""
+    end = evidence.subject
+    printed = [each for each in spaces.disks(evidence) if each.what == "output" and not spaces.is_shared(each)]
+    disk = next((each for each in printed if spaces.has_no_room(each)), None)
+    if disk is None or not end.code or end.role not in WITHOUT_CLIENT or end.role == "child":
+        return None
+    return _verdict(evidence, disk, GIVEN, [facts.of_disk(disk, end.at_ns)])
 
 
 def _by_argument(evidence: Evidence, raised: Raised) -> Verdict | None:
@@ -104,7 +115,7 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
         cause=CAUSE,
         confidence=confidence,
         title=_title(evidence, disk),
-        because=(*found, *seen, facts.of_status(end)),
+        because=tuple(dict.fromkeys((*found, *seen, facts.of_status(end)))),
         advice=advise(CAUSE, evidence),
     )
 
@@ -135,12 +146,14 @@ _INODES = Surroundings(
     disks=(Disk(path="/scratch", free_bytes=10**10, total_bytes=10**11, free_inodes=0, total_inodes=1000),)
 )
 _GIVEN = Surroundings(disks=(Disk(path="b", what="argument", free_bytes=0, total_bytes=10**9),))
+_OUTPUT = Surroundings(disks=(Disk(path="/scratch/train.log", what="output", free_bytes=0, total_bytes=10**9),))
 _MAPPED = Surroundings(
     disks=(Disk(path="/data/a.npy", what="mapped file", free_bytes=0, total_bytes=2**22, file_bytes=2**24),)
 )
 _IN_MAP = caught(
     7, code=2, address=0x400000, stack_pointer=0x7FFD, mapping="100000-2000000 rw-s 00000000 00:28 2 /data/a.npy"
 )
+_LEFT = Finished(at_ns=before(0.1), how="atexit", exit_code=4)
 _TORCH = "[enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534"
 _CHAIN = Raised(
     at_ns=before(0.2),
@@ -174,6 +187,11 @@ EXAMPLES = [
         ),
         fires=True,
     ),
+    Example(evidence(gone(finished=_LEFT), said=(said("fatal: [Errno 28] No space left on device"),)), fires=True),
+    # Its own words went to where there was no room for them.
+    Example(evidence(exited(1, role="command"), surroundings=_OUTPUT), fires=True),
+    Example(evidence(exited(0, role="command"), surroundings=_OUTPUT), fires=False),
+    Example(evidence(exited(1, role="command"), surroundings=_FULL), fires=False),
     # A command that was given a disk with room, while another one is full.
     Example(
         evidence(

@@ -12,8 +12,8 @@ import re
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well
-from holter.diagnosis.specimens import before, evidence, exited, failed
+from holter.diagnosis.processes import ended_well, left_with
+from holter.diagnosis.specimens import before, evidence, exited, failed, gone
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Finished, Raised
@@ -34,7 +34,7 @@ _LOSSES = re.compile(r"loss|grad|nll|perplexity|elbo|error|mse|mae", re.IGNORECA
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where numbers that are none came before the end, and the end has to do with them."""
     end = evidence.subject
-    if ended_well(end) or end.signal is not None or (end.raised is None and not end.code):
+    if ended_well(end) or end.signal is not None or (end.raised is None and not left_with(end)):
         return None
     bad = _last_bad(evidence)
     confidence = _confidence(evidence, bad)
@@ -143,6 +143,8 @@ EXAMPLES = [
         evidence(failed("RuntimeError", "Function 'SqrtBackward0' returned nan values in its 0th output.")), fires=True
     ),
     Example(evidence(exited(1, finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
+    # Nobody read its exit code, and it had said with which one it left.
+    Example(evidence(gone(finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
     # NaN was logged, but the end has nothing to do with it.
     Example(evidence(failed("FileNotFoundError", "[Errno 2] 'val.csv'"), non_finite=(_NAN,)), fires=False),
     Example(evidence(failed("KeyError", "'loss'"), non_finite=(_NAN,)), fires=False),

@@ -12,10 +12,11 @@ import re
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.memory_reading import unused_in_pieces
-from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.processes import left_with
+from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence, Holder, Surroundings
-from holter.model.records import Raised
+from holter.model.records import Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "gpu-out-of-memory"
@@ -40,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires on the exception's type, less surely on its words."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
         return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line else None
     confidence = _confidence(raised)
     if confidence is None:
@@ -121,6 +122,14 @@ _TF = "OOM when allocating tensor with shape[64,4096,4096] on /job:localhost/rep
 _CPU = "OOM when allocating tensor with shape[64,4096,4096] on /job:localhost/replica:0/task:0/device:CPU:0"
 _HOLDERS = (Holder(pid=400, name="python serve.py", rss_bytes=118_000_000_000, gpu=True),)
 EXAMPLES = [
+    # Nobody read its exit code, and it had said with which one it left.
+    Example(
+        evidence(
+            gone(finished=Finished(at_ns=before(0.1), how="atexit", exit_code=1)),
+            said=(said("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"),),
+        ),
+        fires=True,
+    ),
     Example(
         evidence(
             failed("torch.OutOfMemoryError", _TORCH), config={"batch_size": 256}, facts={"packages": {"torch": "2"}}

@@ -17,7 +17,7 @@ from holter.model.evidence import Evidence, KernelLine, KernelLog, Surroundings
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "stack-overflow"
-SEEN, LOGGED, SILENCED, DEEP = 0.96, 0.93, 0.7, 0.66
+SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = 0.96, 0.93, 0.8, 0.7, 0.66
 DEPTH = 95
 
 
@@ -30,12 +30,17 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        confidence = SEEN if crash.ending.caught else LOGGED
-        return _verdict(evidence, crash, confidence * crash.ending.certainty)
+        return _verdict(evidence, crash, _confidence(crash) * crash.ending.certainty)
     if crashes.has_silenced_witness(evidence, crash):
         return _verdict(evidence, crash, SILENCED)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH
     return _verdict(evidence, crash, DEEP) if is_deep else None
+
+
+def _confidence(crash: crashes.Crash) -> float:
+    if crash.ending.caught:
+        return SEEN
+    return LOGGED if crash.line is not None and crash.line.pid else LOGGED_OF_A_THREAD
 
 
 def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> Verdict:
@@ -69,6 +74,8 @@ _THREAD = caught(
     11, code=2, thread=813, address=0x7F10_0000_0F00, stack_pointer=0x7F10_0000_1000, mapping="7f1-7f2 ---p 0 0 0"
 )
 _LINE = f"python3[{PID}]: segfault at 7ffd00000f00 ip 00 sp 7ffd00001000 error 6 in libfoo.so[7f0]"
+_IN_FRAME = f"python3[{PID}]: segfault at 7ffd00800ff8 ip 00 sp 7ffd00000000 error 6 in libfoo.so[7f0]"
+_BOUNDS = Surroundings(stack_limit_bytes=2**23, stack_start=0x7FFD_0081_0000)
 _FRAMES = "".join('  File "/home/ada/train.py", line 9 in walk\n' for _ in range(100))
 EXAMPLES = [
     Example(evidence(signalled(11, signals=(_OVER,)), surroundings=Surroundings(stack_limit_bytes=2**23)), fires=True),
@@ -86,6 +93,28 @@ EXAMPLES = [
         evidence(
             signalled(11), kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_LINE),))
         ),
+        fires=True,
+    ),
+    # An array on the stack, of which the kernel's line tells how deep it reached; and one that reached less deep.
+    Example(
+        evidence(
+            signalled(11),
+            kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_IN_FRAME),)),
+            surroundings=_BOUNDS,
+        ),
+        fires=True,
+    ),
+    Example(
+        evidence(
+            signalled(11),
+            kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_LINE),)),
+            surroundings=Surroundings(stack_limit_bytes=2**23, stack_start=0x7FFD_0000_F000),
+        ),
+        fires=False,
+    ),
+    # Some thread's, of this process or of another that is gone as well.
+    Example(
+        evidence(signalled(11), kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", text=_LINE),))),
         fires=True,
     ),
     Example(evidence(signalled(11, fault_log=f"Current thread 0x01 (most recent call first):\n{_FRAMES}")), fires=True),

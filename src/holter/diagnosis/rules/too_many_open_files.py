@@ -10,9 +10,11 @@ import re
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.processes import left_with
+from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Evidence, Surroundings
+from holter.model.records import Finished
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
@@ -21,8 +23,6 @@ NEAR = 0.9
 _SAYS = re.compile(r"Too many open files|EMFILE|ulimit -n")
 FEW = 4
 """Left to open: who asks for one more may need several at once."""
-_CANNOT_OPEN = re.compile(r"(?:unable|failed|not able) to open|(?:can(?:no|')t|could not|couldn't) open", re.IGNORECASE)
-"""Libraries that say so keep the reason to themselves; it proves nothing by itself."""
 _INDIRECT = re.compile(r"received \d+ items of ancdata|unable to open shared memory object")
 
 
@@ -30,7 +30,7 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires on the error number; on words only with less confidence."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
         return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line and line.is_error else None
     found = errnos.find_errno(raised, errno.EMFILE, errno.ENFILE)
     text = foreign_text(raised)
@@ -40,7 +40,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if found is not None or _SAYS.search(text):
         return _verdict(evidence, SEEN if _is_near(evidence) else BY_WORDS, [fact])
     if not _INDIRECT.search(text):
-        return _verdict(evidence, FULL, [fact]) if _CANNOT_OPEN.search(text) and _is_full(evidence) else None
+        return _verdict(evidence, FULL, [fact]) if errnos.CANNOT_OPEN.search(text) and _is_full(evidence) else None
     if _is_near(evidence) is False:
         return RuledOut(cause=CAUSE, because=f"only {_count(evidence)} were open")
     return _verdict(evidence, FULL if _is_near(evidence) else INDIRECT, [fact])
@@ -87,6 +87,14 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
 _DATABASE = "sqlite3.OperationalError"
 _NEAR_LIMIT = Surroundings(open_files=1024, open_files_limit=1024)
 EXAMPLES = [
+    # Nobody read its exit code, and it had said with which one it left.
+    Example(
+        evidence(
+            gone(finished=Finished(at_ns=before(0.1), how="atexit", exit_code=1)),
+            said=(said("OSError: [Errno 24] Too many open files"),),
+        ),
+        fires=True,
+    ),
     Example(
         evidence(failed("OSError", "[Errno 24] Too many open files: 'a.npy'"), surroundings=_NEAR_LIMIT), fires=True
     ),

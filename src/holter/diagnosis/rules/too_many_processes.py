@@ -11,10 +11,11 @@ import re
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.processes import left_with
+from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Evidence, Surroundings
-from holter.model.records import Raised
+from holter.model.records import Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "too-many-processes"
@@ -34,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires where a fork or a thread was refused."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if evidence.subject.code else None
+        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
         if line is None or not line.is_error:
             return None
         return _verdict(evidence, PRINTED_AND_SEEN if _is_near(evidence) else PRINTED, [facts.of_console(line)])
@@ -89,6 +90,14 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
 _NEAR_LIMIT = Surroundings(threads=1023, threads_limit=1024)
 _FORKED = failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="os.fork()")
 EXAMPLES = [
+    # Nobody read its exit code, and it had said with which one it left.
+    Example(
+        evidence(
+            gone(finished=Finished(at_ns=before(0.1), how="atexit", exit_code=1)),
+            said=(said("RuntimeError: can't start new thread"),),
+        ),
+        fires=True,
+    ),
     Example(evidence(failed("RuntimeError", "can't start new thread"), surroundings=_NEAR_LIMIT), fires=True),
     Example(evidence(failed("RuntimeError", "can't start new thread"), config={"num_workers": 32}), fires=True),
     Example(evidence(_FORKED), fires=True),

@@ -39,10 +39,14 @@ class ExitWitnesses:
         return self._connector is not None
 
     def children_since(self, number: int) -> "tuple[int, list[Announced]]":
-        """The exits of children of the followed ones, from this number on, and the number to ask with next."""
+        """The exits of descendants of the followed ones, from this number on, and the number to ask with next."""
         if self._connector is None:
             return number, []
         return self._connector.children_since(number)
+
+    def threads_of(self, pid: int) -> frozenset[int]:
+        """The threads that ended with a process that is dead, as far as the kernel announced them."""
+        return self._connector.threads_of(pid) if self._connector is not None else frozenset()
 
     def follow(self, pid: int, pidfd: int = -1) -> None:
         """This process lives and its end will be asked for; `forget` it as often as you did this."""

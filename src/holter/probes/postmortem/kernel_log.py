@@ -3,8 +3,9 @@
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 
 import msgspec
 
@@ -37,6 +38,7 @@ KILLED = re.compile(
     r"^(?:(?P<why>Memory cgroup out of memory|Out of memory[^:]*): )?Killed process (?P<pid>\d+),?(?: UID \d+,)? "
     r"\((?P<name>.*)\),? .*?anon-rss:(?P<anon>\d+)kB"
 )
+NO_THREADS: Mapping[int, int] = MappingProxyType({})
 OWN_KINDS = ("fault", "refused")
 XID = re.compile(r"NVRM: Xid \([^)]*\): (?P<number>\d+)(?:, pid='?(?P<pid>\d+))?")
 REFUSED = re.compile(r"__vm_enough_memory: pid: (?P<pid>\d+), ")
@@ -72,14 +74,20 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def look(
-    since_ns: int, pids: Collection[int], *, near_ns: Collection[int] = (), device: str = DEVICE
+    since_ns: int,
+    pids: Collection[int],
+    *,
+    threads: Mapping[int, int] = NO_THREADS,
+    near_ns: Collection[int] = (),
+    device: str = DEVICE,
 ) -> KernelLog | Unseen:
     """Return what the log says of the time since then; never waits for more of it.
 
     Args:
         pids: of the run: the faults of other programs are nobody's business.
-        near_ns: when processes of the run died. The log names the thread that faulted, and not its process: a fault
-            at such a time, of somebody who is gone, is kept with the pid 0.
+        threads: whose thread each was, as far as it is known: the log names the thread that faulted.
+        near_ns: when processes of the run died: a fault at such a time, of somebody who is gone, may have been that of
+            a thread, and is kept with the pid 0.
     """
     try:
         fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -94,7 +102,7 @@ def look(
     finally:
         os.close(fd)
     recent = (entry for entry in entries if entry.at_ns >= since_ns - SLACK_NS)
-    found = understand(recent, pids, may_be_ours=partial(_may_be_of_a_thread, near_ns=near_ns))
+    found = understand(recent, pids, threads=threads, may_be_ours=partial(_may_be_of_a_thread, near_ns=near_ns))
     return msgspec.structs.replace(found, tells_faults=find_number(read_file(TELLS_FAULTS) or b"") == 1)
 
 
@@ -107,13 +115,14 @@ def understand(
     entries: Iterable[Entry],
     pids: Collection[int] = (),
     *,
+    threads: Mapping[int, int] = NO_THREADS,
     has_host_pids: bool | None = None,
     may_be_ours: Callable[[KernelLine], bool] = lambda line: False,
 ) -> KernelLog:
     """Return what matters in lines of the log, in their order; of very many the last.
 
     Args:
-        pids: as in `look`.
+        pids: as in `look`, and so are `threads`.
         has_host_pids: whether we count processes as the kernel does; in a container their pids say nothing to us.
         may_be_ours: whether the fault of an unknown pid is worth keeping.
     """
@@ -128,6 +137,7 @@ def understand(
             if not any(each.pid == kill.pid for each in kills[-1:]):  # a group's first victim is reported twice
                 kills.append(kill)
         elif line := _line(entry):
+            line = msgspec.structs.replace(line, pid=threads.get(line.pid, line.pid))
             if line.kind not in OWN_KINDS or line.pid in pids:
                 lines.append(line)
             elif line.kind == "fault" and may_be_ours(line):

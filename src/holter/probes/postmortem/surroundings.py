@@ -1,5 +1,6 @@
 """What a process that could not say so itself was near to running out of, as it was last seen."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 
@@ -7,6 +8,8 @@ from holter.model.evidence import Disk, Holder, Surroundings
 from holter.probes.limits import parse_limits
 from holter.probes.live.disk import measure
 from holter.probes.procfs import PROC, read_file
+
+MOST_OUTPUTS = 8
 
 Row = Mapping[str, float | int]
 
@@ -65,18 +68,35 @@ def with_mapped_files(found: Surroundings, mappings: Iterable[str]) -> Surroundi
     import msgspec
 
     paths = {parts[5].strip() for line in mappings if len(parts := line.split(None, 5)) == 6}
-    disks = [disk for path in sorted(paths) if path.startswith("/") and (disk := _measure_mapped(path))]
+    disks = [disk for path in sorted(paths) if path.startswith("/") and (disk := _measure(path, "mapped file"))]
     return msgspec.structs.replace(found, disks=(*(found.disks or ()), *disks)) if disks else found
 
 
-def _measure_mapped(path: str) -> Disk | None:
+def with_outputs(found: Surroundings, paths: Iterable[str]) -> Surroundings:
+    """The same, with the disks of the files into which the run printed, of very many some."""
+    import msgspec
+
+    disks = [disk for path in sorted(paths)[:MOST_OUTPUTS] if (disk := _measure(path, "output"))]
+    return msgspec.structs.replace(found, disks=(*(found.disks or ()), *disks)) if disks else found
+
+
+def read_outputs(pid: int, proc: str = PROC) -> tuple[str, ...]:
+    """Return the files that are a living process's standard output and standard error; no terminals, pipes, devices."""
+    found = []
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"{proc}/{pid}/fd/{number}"))
+    return tuple(path for path in dict.fromkeys(found) if path.startswith("/") and not path.startswith("/dev/"))
+
+
+def _measure(path: str, what: str) -> Disk | None:
     try:
         space, size = os.statvfs(path), os.stat(path).st_size
     except OSError:
         return None
     return Disk(
         path=path,
-        what="mapped file",
+        what=what,
         free_bytes=space.f_bavail * space.f_frsize,
         total_bytes=space.f_blocks * space.f_frsize,
         free_inodes=space.f_favail if space.f_files else None,

@@ -12,11 +12,14 @@ import pytest
 from holter.probes.postmortem.connector import (
     MOST_A_SECOND,
     MOST_FOLLOWED,
+    PROC_EVENT_FORK,
     Announced,
+    family_filter,
     filter_program,
     listen_message,
     open_connector,
     parse_exit,
+    parse_fork,
 )
 from holter.probes.postmortem.exit_status import kernel_version
 
@@ -33,6 +36,10 @@ def event(what: int, pid: int, process: int, *, status: int) -> bytes:
     return HEAD + struct.pack("=IIQIIIIII", what, 0, 7, pid, process, status, 17, 1, 1)
 
 
+def birth(child: int, process: int, *, parent: int) -> bytes:
+    return HEAD + struct.pack("=IIQIIII", PROC_EVENT_FORK, 0, 7, parent, parent, child, process) + bytes(8)
+
+
 def test_an_exit_is_understood() -> None:
     assert parse_exit(EXIT) == Announced(pid=32140, status=768, at_ns=12883737206353, parent=32123)
 
@@ -44,16 +51,26 @@ def test_an_old_kernel_does_not_name_the_parent() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        event(0x80000000, 8, 7, status=0),
         event(0x1, 7, 7, status=0),
         event(0x40000000, 7, 7, status=0),
         EXIT[:50],
         b"",
     ],
-    ids=["of a thread", "a fork", "a core dump", "cut off", "empty"],
+    ids=["a fork", "a core dump", "cut off", "empty"],
 )
-def test_anything_else_is_no_exit_of_a_process(message: bytes) -> None:
+def test_anything_else_is_no_exit(message: bytes) -> None:
     assert parse_exit(message) is None
+
+
+def test_a_thread_is_named_with_its_process() -> None:
+    assert parse_exit(event(0x80000000, 8, 7, status=11)) == Announced(7, 11, 7, 1, thread=8)
+
+
+def test_a_birth_is_understood_and_that_of_a_thread_is_none() -> None:
+    assert parse_fork(birth(9, 9, parent=7)) == (9, 7)
+    assert parse_fork(birth(9, 7, parent=7)) is None
+    assert parse_fork(EXIT) is None
+    assert parse_fork(birth(9, 9, parent=7)[:60]) is None
 
 
 def passes(program: bytes, message: bytes) -> bool:
@@ -89,6 +106,8 @@ def passes(program: bytes, message: bytes) -> bool:
         (EXIT[:-12], {32140}, True),
         (EXIT[:-12], {32123}, False),
         (event(0x80000000, 8, 7, status=0), {1, 7, 8}, False),
+        (event(0x80000000, 8, 7, status=11), {7}, True),
+        (event(0x80000000, 8, 7, status=11), {1}, False),
         (event(0x1, 7, 7, status=0), {1, 7}, False),
     ],
     ids=[
@@ -101,7 +120,9 @@ def passes(program: bytes, message: bytes) -> bool:
         "a child's by a signal",
         "its own, on an old kernel",
         "a child's, on an old kernel",
-        "the exit of a thread",
+        "a thread that came to its end",
+        "a thread of a process that crashed",
+        "a thread of a child that crashed",
         "a fork",
     ],
 )
@@ -109,6 +130,22 @@ def test_the_kernel_lets_pass_what_is_about_the_followed_and_their_children(
     message: bytes, followed: set[int], is_passed: bool
 ) -> None:
     assert passes(filter_program(followed), message) is is_passed
+
+
+@pytest.mark.parametrize(
+    ("message", "is_passed"),
+    [
+        (birth(9, 9, parent=7), True),
+        (birth(9, 7, parent=7), False),
+        (EXIT, True),
+        (event(0x80000000, 7, 7, status=0), False),
+        (event(0x80000000, 8, 7, status=11), False),
+        (event(0x40000000, 7, 7, status=11), False),
+    ],
+    ids=["a birth", "a thread's", "a bad end", "a good end", "a thread's end", "a core dump"],
+)
+def test_of_all_processes_births_and_bad_ends_are_heard(message: bytes, is_passed: bool) -> None:
+    assert passes(family_filter(), message) is is_passed
 
 
 def test_the_longest_filter_is_one_that_the_kernel_takes() -> None:
@@ -178,6 +215,41 @@ def test_it_hears_of_children_of_the_followed_whom_nobody_met() -> None:
         (child.pid, code << 8, os.getpid()) for child, code in zip(children, (3, 4), strict=True)
     }
     assert connector.children_since(number) == (number, [])
+    connector.close()
+
+
+def test_it_hears_of_a_grandchild_whose_parent_came_and_went() -> None:
+    connector = open_connector()
+    if connector is None:
+        pytest.skip("not on this platform: the connector needs the first namespaces and, before Linux 6.6, root")
+    number, _ = connector.children_since(0)
+    nested = "read line; sh -c 'sh -c \"exit 7\"; true'; true"
+    with subprocess.Popen(["sh", "-c", nested], stdin=subprocess.PIPE) as program:
+        connector.follow(program.pid)
+        program.communicate(b"\n")
+    number, (heard,) = connector.children_since(number)
+    assert heard.status == 7 << 8
+    assert len(heard.ancestors) == 2
+    assert heard.ancestors == (heard.parent, program.pid)
+    connector.close()
+
+
+def test_it_knows_the_threads_of_a_process_that_crashed() -> None:
+    connector = open_connector()
+    if connector is None:
+        pytest.skip("not on this platform: the connector needs the first namespaces and, before Linux 6.6, root")
+    source = (
+        "import os, signal, sys, threading\n"
+        "def work():\n    print(threading.get_native_id(), flush=True)\n    sys.stdin.readline()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\nthreading.Thread(target=work).start()"
+    )
+    with subprocess.Popen([sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        thread = int(child.stdout.readline())
+        connector.follow(child.pid)
+        child.communicate(b"\n")
+    assert connector.threads_of(child.pid) == {thread}
+    assert connector.threads_of(1) == frozenset()
     connector.close()
 
 

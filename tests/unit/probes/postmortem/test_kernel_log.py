@@ -128,6 +128,12 @@ def test_lines_that_may_matter(text: str, kind: str, pid: int, number: int) -> N
     assert log.lines == (KernelLine(at_ns=5, kind=kind, text=text, pid=pid, number=number),)
 
 
+def test_the_fault_of_a_thread_is_that_of_its_process() -> None:
+    text = "python[8]: segfault at 0 ip 00007fc6c6d85ad8 sp 00007ffeb4904cf8 error 4 in libc.so.6"
+    log = understand([Entry(at_ns=5, text=text)], {7}, threads={8: 7}, has_host_pids=True)
+    assert [line.pid for line in log.lines] == [7]
+
+
 @pytest.mark.parametrize(
     "text",
     [

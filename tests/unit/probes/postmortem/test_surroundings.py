@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holter.model.evidence import Disk, Surroundings
-from holter.probes.postmortem.surroundings import look, measure_again, read_limits
+from holter.probes.postmortem.surroundings import look, measure_again, read_limits, read_outputs, with_outputs
 
 LIMITS = b"""\
 Limit                     Soft Limit           Hard Limit           Units
@@ -65,3 +65,22 @@ def test_a_disk_that_has_filled_up_since_the_last_sample_is_seen(tmp_path: Path)
     assert found is not None
     assert [disk.free_bytes for disk in found[1:]] == [0, 7]
     assert 0 < (found[0].free_bytes or 0) < 1 << 62
+
+
+def test_files_into_which_it_prints_are_found_and_pipes_and_terminals_are_none(tmp_path: Path) -> None:
+    links = tmp_path / "7" / "fd"
+    links.mkdir(parents=True)
+    (links / "1").symlink_to("/scratch/train.log")
+    (links / "2").symlink_to("/dev/pts/3")
+    (tmp_path / "8" / "fd").mkdir(parents=True)
+    (tmp_path / "8" / "fd" / "1").symlink_to("pipe:[12345]")
+    assert read_outputs(7, str(tmp_path)) == ("/scratch/train.log",)
+    assert read_outputs(8, str(tmp_path)) == ()
+    assert read_outputs(9, str(tmp_path)) == ()
+
+
+def test_the_disks_of_outputs_are_measured(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("loss 0.1")
+    found = with_outputs(Surroundings(), [str(log), str(tmp_path / "gone")])
+    assert [(disk.path, disk.what, disk.file_bytes) for disk in found.disks or ()] == [(str(log), "output", 8)]
