@@ -15,10 +15,16 @@ export interface Widget {
 
 export interface Dialog extends Widget {
   launch(): Promise<unknown>;
+  resolve(): void;
+}
+
+export interface Kernel {
+  readonly id: string;
+  readonly status: string;
 }
 
 export interface SessionContext {
-  readonly session: { readonly kernel: { readonly id: string } | null } | null;
+  readonly session: { readonly kernel: Kernel | null } | null;
   readonly statusChanged: Signal<SessionContext, string>;
 }
 
@@ -32,6 +38,10 @@ export interface NotebookTracker {
   readonly currentChanged: Signal<NotebookTracker, NotebookPanel | null>;
   readonly widgetAdded: Signal<NotebookTracker, NotebookPanel>;
   forEach(fn: (panel: NotebookPanel) => void): void;
+}
+
+export interface App {
+  readonly serviceManager: { readonly sessions: { refreshRunning(): Promise<void> } };
 }
 
 export interface StatusBar {
@@ -81,6 +91,10 @@ export interface Figures {
 
 export interface Death {
   is_death: boolean;
+  /** Jupyter does not restart it any more. */
+  is_given_up: boolean;
+  /** How many have died one soon after the other. */
+  in_a_row: number;
   /** The card, escaped. */
   html: string;
 }

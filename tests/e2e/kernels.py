@@ -74,7 +74,8 @@ class Kernel:
 
     def begin(self, code: str) -> None:
         """Run a cell that prints `ready` when it has come so far, and does not end by itself."""
-        self.client.execute(code)
+        # Or the kernel would drop what it is told soon after the cell was interrupted.
+        self.client.execute(code, stop_on_error=False)
         deadline, heard = time.monotonic() + ANSWER_WITHIN_S, ""
         while "ready" not in heard:
             assert time.monotonic() < deadline, heard

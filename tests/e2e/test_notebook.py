@@ -1,29 +1,18 @@
 """Kernels that die in all the ways there are, and what the next kernel of the notebook says about it."""
 
 import os
-import signal
-import subprocess
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
+from tests.e2e.kernel_deaths import BUSY, DEATHS, ENDS_WELL, OPEN, STUBBORN, kill_busy
 from tests.e2e.kernels import Kernel, kernel_in
 from tests.e2e.programs import only_run
 from tests.zoo.cgroups import Cgroup, make_cgroup
 
-OPEN = "import holter, os, time; run = holter.init(project='notebook')"
-# Its last lines are what the browser may never have been sent.
-BUSY = "print('ready', flush=True)\nfor step in range(10_000):\n    print('step', step)\n    time.sleep(0.05)"
-STUBBORN = """print('ready', flush=True)
-while True:
-    try:
-        time.sleep(0.05)
-    except KeyboardInterrupt:
-        pass"""
-SEGFAULT = "import resource, ctypes; resource.setrlimit(resource.RLIMIT_CORE, (0, 0)); ctypes.string_at(0)"
 LIMIT_BYTES = 400 << 20
 
 
@@ -36,59 +25,6 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 def state_of_only_run() -> tuple[str, str | None]:
     view = only_run().view
     return view.state, view.cause
-
-
-class Death(NamedTuple):
-    die: Callable[[Kernel], None]
-    state: str
-    cause: str
-    said: str
-    """What the card has to show of the cell."""
-
-
-def kill_busy(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    time.sleep(0.3)
-    kernel.kill()
-
-
-def end_by(code: str) -> Callable[[Kernel], None]:
-    def die(kernel: Kernel) -> None:
-        kernel.client.execute(code)
-        kernel.dies()
-
-    return die
-
-
-def shut_down_busy(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    kernel.shut_down()
-
-
-def terminate_busy(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    time.sleep(0.3)
-    subprocess.run(["sh", "-c", f"kill {kernel.pid}"], check=True)
-    kernel.dies()
-
-
-def terminate_as_vs_code_does(kernel: Kernel) -> None:
-    kernel.kill(signal.SIGTERM)
-
-
-def terminate_busy_as_vs_code_does(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    terminate_as_vs_code_does(kernel)
-
-
-DEATHS = {
-    "kill -9": Death(kill_busy, "crashed", "killed", "| step 0"),
-    "SIGTERM": Death(terminate_busy, "crashed", "terminated", "| step 0"),
-    "segmentation fault": Death(end_by(SEGFAULT), "crashed", "segmentation-fault", "ctypes.string_at(0)"),
-    "os._exit": Death(end_by("print('leaving'); os._exit(3)"), "failed", "nonzero-exit", "| leaving"),
-    "shutdown of a busy kernel": Death(shut_down_busy, "crashed", "kernel-shut-down", "| ready"),
-    "VS Code ends a busy kernel": Death(terminate_busy_as_vs_code_does, "crashed", "kernel-shut-down", "| ready"),
-}
 
 
 @pytest.mark.parametrize("name", DEATHS)
@@ -168,20 +104,6 @@ def test_a_restart_interrupts_the_block_of_a_run_and_is_told_from_an_interrupt(k
     assert state_of_only_run() == ("failed", "kernel-restarted")
 
 
-def restart_after_failure(kernel: Kernel) -> None:
-    assert "ZeroDivisionError" in kernel.run("1 / 0").error
-    kernel.restart()
-
-
-ENDS_WELL: dict[str, Callable[[Kernel], None]] = {
-    "restart": Kernel.restart,
-    "shutdown": Kernel.shut_down,
-    "exit()": end_by("exit()"),
-    "restart after a cell that failed": restart_after_failure,
-    "restart by VS Code": terminate_as_vs_code_does,
-}
-
-
 @pytest.mark.parametrize("name", ENDS_WELL)
 def test_a_kernel_that_ends_while_no_cell_runs_is_no_news(name: str, kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(OPEN)
@@ -226,6 +148,14 @@ def test_an_exception_that_leaves_the_block_of_the_run_is_its_failure(kernel: Ke
     kernel.run("import holter")
     kernel.run("with holter.init() as run:\n    raise ValueError('the batch is empty')")
     assert state_of_only_run() == ("failed", "uncaught-exception")
+
+
+def test_a_death_whose_run_was_removed_is_no_news(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.run(OPEN)
+    kill_busy(kernel)
+    shutil.rmtree(only_run().view.directory)
+    with kernel_in(tmp_path) as successor:
+        assert successor.run(OPEN).displays == []
 
 
 def test_a_living_kernel_beside_it_is_no_predecessor(kernel: Kernel, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is recorded of a kernel's cells, what it shows, and that nothing of it disturbs the notebook."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,9 +13,10 @@ import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.journal.rundir import data_directory
-from holter.model.records import CellEnded, CellStarted
+from holter.model.records import KERNEL, CellEnded, CellStarted, Described, Finished
 from tests.e2e.kernels import Kernel, kernel_in
-from tests.e2e.programs import only_run, records
+from tests.e2e.programs import only_run, records, wait_until
+from tests.unit.catalog.journals import BEGAN_NS, Journal, age, dead
 
 OPEN = "import holter; run = holter.init(project='notebook')"
 HOLTER = [sys.executable, "-m", "holter"]
@@ -166,6 +168,30 @@ def test_a_run_in_a_recorded_kernel_comes_and_goes_by_itself(kernel: Kernel) -> 
     assert {each["state"] for each in (*ls(), *ls("--kernels"))} == {"finished"}
 
 
+def leave_behind(name: str, *, kind: str, days: int) -> Path:
+    """What a run leaves that ended well so long ago."""
+    directory = Path(data_directory(os.environ), "runs", name)
+    directory.mkdir(parents=True)
+    described = Described(at_ns=BEGAN_NS, project="notebooks", name=name, started_ns=BEGAN_NS, kind=kind)
+    Journal(directory, dead()).say(described, Finished(at_ns=BEGAN_NS + 1, exit_code=0)).close()
+    age(directory, days * 86_400.0)
+    return directory
+
+
+def test_when_a_recorded_kernel_ends_the_records_of_old_ones_go_and_runs_stay(kernel: Kernel) -> None:
+    old, young = leave_behind("old", kind=KERNEL, days=20), leave_behind("young", kind=KERNEL, days=2)
+    metrics = leave_behind("metrics", kind="", days=20)
+    kernel.run("%load_ext holter")
+    assert old.exists()
+    kernel.shut_down()
+    wait_until(lambda: not old.exists(), within_s=60)
+    assert young.exists()
+    assert metrics.exists()
+    [own] = [each for each in ls("--kernels") if each["name"] not in ("old", "young")]
+    told = Path(own["directory"], "debug-internal.log")
+    wait_until(lambda: "INFO records of old kernels were removed: old\n" in told.read_text())
+
+
 INSIDES = """shell = get_ipython()
 hooks = {event: len(callbacks) for event, callbacks in shell.events.callbacks.items()}
 print(hooks, 'do_shutdown' in vars(shell.kernel), 'showtraceback' in vars(shell))"""
@@ -206,6 +232,7 @@ def test_a_run_shows_itself_with_its_curves(kernel: Kernel) -> None:
     assert "█▂▂▁" in shown["text/plain"]
     assert "&lt;i&gt;/tidy-fox-1" in shown["text/html"]
     assert shown["text/html"].count("<svg") == 1
+    assert kernel.run("import sys; print('ipywidgets' in sys.modules)").stdout == "False\n"
 
 
 def test_the_page_is_shown_in_a_frame_and_ends_with_the_kernel(kernel: Kernel) -> None:

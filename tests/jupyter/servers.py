@@ -20,6 +20,7 @@ from tests.e2e.programs import wait_until
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 60.0
 HEARD_WITHIN_S = 6.0
+MOST_QUESTIONS = 5
 TOKEN = "letmein"
 # Otherwise it looks every three seconds whether a kernel is alive.
 RESTARTER = ["--AsyncIOLoopKernelRestarter.time_to_dead=0.3"]
@@ -41,15 +42,26 @@ class Kernel:
     @property
     def client(self) -> BlockingKernelClient:
         if self._client is None:
-            made = BlockingKernelClient(connection_file=str(self.connection_file))
-            made.load_connection_file()
-            # Not its heartbeat, by which a kernel on a busy machine counts as dead after a second.
-            made.start_channels(hb=False)
-            wait_until(lambda: _is_ready(made), within_s=ANSWERS_WITHIN_S)
-            # The server may hear of a kernel later than we do, and nothing is said to it twice but by asking again.
-            self._let_server_hear(lambda: _is_ready(made) and self.state != "starting")
-            self._client = made
+            wait_until(self._connect, within_s=ANSWERS_WITHIN_S)
+        assert self._client is not None
         return self._client
+
+    def _connect(self) -> bool:
+        """By the connection file as it is now: a kernel that dies young is started again with other ports."""
+        made = BlockingKernelClient(connection_file=str(self.connection_file))
+        try:
+            made.load_connection_file()
+        except (OSError, ValueError):
+            return False  # it is being written
+        # Not its heartbeat, by which a kernel on a busy machine counts as dead after a second.
+        made.start_channels(hb=False)
+        if not any(_is_ready(made) for _ in range(MOST_QUESTIONS)):
+            made.stop_channels()
+            return False
+        # The server may hear of a kernel later than we do, and nothing is said to it twice but by asking again.
+        self._let_server_hear(lambda: _is_ready(made) and self.state != "starting")
+        self._client = made
+        return True
 
     def begin(self, code: str) -> None:
         """Run a cell without waiting for its end; returns once it runs, and the server knows that."""
@@ -141,13 +153,19 @@ class Jupyter:
         self._kernels.append(made)
         return made
 
-    def open_notebook(self, name: str) -> Kernel:
+    def open_notebook(self, name: str, *, spec: str = "python3") -> Kernel:
         """A kernel as a front end asks for it: with a notebook."""
-        made = self.post(
-            "/api/sessions", {"path": name, "name": name, "type": "notebook", "kernel": {"name": "python3"}}
-        )
+        made = self.post("/api/sessions", {"path": name, "name": name, "type": "notebook", "kernel": {"name": spec}})
         self._kernels.append(Kernel(self, made["kernel"]["id"], made["id"]))
         return self._kernels[-1]
+
+    def add_kernelspec(self, name: str, **environ: str) -> None:
+        """A Python of another environment."""
+        folder = self.home / "data" / "kernels" / name
+        folder.mkdir(parents=True)
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec = {"argv": argv, "display_name": name, "language": "python", "env": environ}
+        (folder / "kernel.json").write_text(json.dumps(spec))
 
     def close_notebook(self, kernel: Kernel) -> None:
         """Whoever opens it next gets a kernel of its own, also where this one is dying."""
@@ -210,6 +228,19 @@ def jupyter(home: Path, *, app: str = "server", arguments: Sequence[str] = (), *
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def dying_at_start(served: Jupyter, switch: Path) -> Iterator[Path]:
+    """While the file that it returns is there, kernels of the server kill themselves before they answer."""
+    startup = served.home / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    script = startup / "00-die.py"
+    script.write_text(f"import os\nif os.path.exists({str(switch)!r}): os.kill(os.getpid(), 9)\n")
+    try:
+        yield switch
+    finally:
+        script.unlink()
 
 
 def _is_ready(client: BlockingKernelClient) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.programs import wait_until
-from tests.jupyter.servers import Jupyter, Kernel, jupyter, why
+from tests.jupyter.servers import Jupyter, Kernel, dying_at_start, jupyter, why
 from tests.zoo.cgroups import Cgroup, make_cgroup
 
 SLEEP = "import time; time.sleep(60)"
@@ -64,6 +64,7 @@ def test_a_kernel_that_somebody_killed(kernel: Kernel, cell: str) -> None:
     assert verdict(kernel, run) == ("crashed", "killed")
     death = kernel.jupyter.death(kernel)
     assert (death["run"], death["is_death"], death["notebook"]) == (run, True, "training.ipynb")
+    assert death["is_given_up"] is False
 
 
 def test_a_kernel_that_the_system_killed_for_memory(kernel: Kernel, small: Cgroup) -> None:
@@ -157,7 +158,6 @@ def test_what_the_server_does_to_a_dead_kernel_is_no_cause(kernel: Kernel) -> No
     restarts = kernel.jupyter.log().count("restarting kernel")
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: kernel.jupyter.log().count("restarting kernel") > restarts, within_s=30)
-    time.sleep(2)  # until its new connection file is there
     kernel.forget_channels()
     assert kernel.pid != pid
 
@@ -168,19 +168,13 @@ def test_what_the_server_does_to_a_dead_kernel_is_no_cause(kernel: Kernel) -> No
 
 
 def test_five_deaths_in_a_row_are_counted_and_each_is_explained(served: Jupyter, tmp_path: Path) -> None:
-    switch = tmp_path / "die"
-    startup = served.home / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True, exist_ok=True)
-    script = startup / "00-die.py"
-    script.write_text(f"import os\nif os.path.exists({str(switch)!r}): os.kill(os.getpid(), 9)\n")
-    kernel = served.open_notebook("loop.ipynb")
-    pid = kernel.pid
-    switch.touch()
-    os.kill(pid, signal.SIGKILL)
-    try:
+    with dying_at_start(served, tmp_path / "die") as die:
+        kernel = served.open_notebook("loop.ipynb")
+        pid = kernel.pid
+        die.touch()
+        os.kill(pid, signal.SIGKILL)
         wait_until(lambda: len(_deaths_of(served, kernel)) == 6 and served.death(kernel)["in_a_row"] == 6, within_s=90)
-    finally:
-        script.unlink()
+        wait_until(lambda: served.death(kernel)["is_given_up"], within_s=30)
     deaths = _deaths_of(served, kernel)
 
     assert [each["facts"]["deaths_before"] for each in deaths] == [0, 1, 2, 3, 4, 5]

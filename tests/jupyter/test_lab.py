@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.e2e.programs import wait_until
-from tests.jupyter.servers import TOKEN, Jupyter, jupyter
+from tests.jupyter.servers import TOKEN, Jupyter, dying_at_start, jupyter
 from tests.zoo.cgroups import make_cgroup
 
 EXTENSION = Path(__file__).parents[2] / "jupyterlab-holter"
@@ -85,8 +85,8 @@ class Notebook:
         url = url or f"lab/workspaces/{name}/tree"  # in the common one there are the notebooks of other tests
         page.goto(f"{served.address}/{url}/{self.path}?token={TOKEN}", timeout=LOADS_WITHIN_MS)
         expect(page.locator(".jp-Notebook").first).to_be_visible(timeout=LOADS_WITHIN_MS)
-        wait_until(self._find_kernel, within_s=60)
-        self.kernel = self._find_kernel()
+        wait_until(self.find_kernel, within_s=60)
+        self.kernel = self.find_kernel()
 
     @property
     def memory(self) -> Locator:
@@ -109,7 +109,7 @@ class Notebook:
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
         expect(self.page.locator(".jp-Dialog")).to_have_count(0)
 
-    def _find_kernel(self) -> str:
+    def find_kernel(self) -> str:
         sessions = self.served.http.get("/api/sessions").json()
         return next((str(each["kernel"]["id"]) for each in sessions if each["path"] == self.path), "")
 
@@ -145,6 +145,20 @@ def test_the_status_bar_has_the_kernels_memory_and_the_dialog_says_why_it_died(s
     expect(notebook.card).to_contain_text("Somebody killed process")
 
 
+def test_the_gpus_that_the_kernel_uses_stand_beside_it(served: Jupyter, page: Page) -> None:
+    gpu = {"used_bytes": 60 << 30, "limit_bytes": 80 << 30, "of": "GPU 1", "kernel_bytes": 12 << 30}
+    memory = {"used_bytes": 7 << 30, "limit_bytes": 8 << 30, "of": "container", "kernel_bytes": 3 << 30}
+    figures = {"kernel_bytes": 3 << 30, "processes": 2, "memory": memory, "gpus": [gpu], "level": "near"}
+    # There is no GPU here: the server answers as it would on a machine with two of them.
+    page.route("**/holter/kernels/*/memory*", lambda route: route.fulfill(json=figures))
+    notebook = Notebook(served, page, "gpu")
+    expect(notebook.memory).to_have_text("⚠ Kernel 3.0 GiB · 88 % of 8.0 GiB in use · GPU 1 75 %")
+    expect(notebook.memory).to_have_attribute("data-level", "near")
+    expect(notebook.memory).to_have_attribute(
+        "title", re.compile("GPU 1: 60.0 GiB of 80.0 GiB taken, 12.0 GiB of it by")
+    )
+
+
 def test_a_kernel_near_its_limit_is_red_and_dies_with_the_right_card(served: Jupyter, page: Page) -> None:
     notebook = Notebook(served, page, "full")
     notebook.wait_until_idle()
@@ -167,6 +181,43 @@ def test_a_kernel_near_its_limit_is_red_and_dies_with_the_right_card(served: Jup
         expect(notebook.card).to_contain_text("cgroup-out-of-memory")
     finally:
         small.remove()
+
+
+@pytest.mark.parametrize("url", ["", "notebooks"], ids=["lab", "notebook 7"])
+def test_a_kernel_that_jupyter_has_given_up_on_says_so_with_the_card_of_its_last_death(
+    served: Jupyter, page: Page, tmp_path: Path, url: str
+) -> None:
+    with dying_at_start(served, tmp_path / "die") as die:
+        notebook = Notebook(served, page, f"loop-{len(url)}", url=url)
+        notebook.wait_until_idle()
+        die.touch()
+        os.kill(notebook.pid, signal.SIGKILL)
+        title = page.locator(".jp-Dialog-header")
+        expect(title).to_have_text("The kernel died again, and is not restarted any more", timeout=LOADS_WITHIN_MS)
+    expect(notebook.card).to_contain_text("Somebody killed process")
+    expect(notebook.card).to_contain_text("before it 5 other kernels of this notebook died")
+    expect(notebook.card).to_contain_text("Jupyter has given up on it. Kernel → Restart Kernel… starts a new one.")
+    expect(page.locator(".jp-Dialog")).to_have_count(1)
+
+    die.unlink()
+    notebook.dismiss()
+    page.locator(".lm-MenuBar-itemLabel", has_text="Kernel").click()
+    page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Restart Kernel…$")).click()
+    wait_until(lambda: notebook.find_kernel() not in ("", notebook.kernel), within_s=60)
+
+
+def test_the_page_of_the_run_is_shown_in_a_frame(served: Jupyter, page: Page) -> None:
+    notebook = Notebook(served, page, "framed")
+    notebook.wait_until_idle()
+    page.locator(".jp-Cell .cm-content").first.click()
+    page.keyboard.type("import holter; run = holter.init(project='framed', name='seen-in-a-frame')")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("run.log({'loss': 1.0})")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("%holter")
+    page.keyboard.press("Shift+Enter")
+    inside = page.frame_locator("iframe[id^='holter-']")
+    expect(inside.locator("body")).to_contain_text("seen-in-a-frame", timeout=LOADS_WITHIN_MS)
 
 
 def test_a_restart_that_somebody_asked_for_says_nothing(served: Jupyter, page: Page) -> None:

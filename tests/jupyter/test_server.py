@@ -17,7 +17,7 @@ from tests.jupyter.test_ends import run_of, wait_for_end
 
 def holter_jupyter(*arguments: str, home: Path) -> str:
     command = [sys.executable, "-m", "holter", "jupyter", *arguments]
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(home)}
+    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(home), "JUPYTER_DATA_DIR": str(home / "data")}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
@@ -26,6 +26,10 @@ def test_install_writes_one_file_of_its_own_and_uninstall_removes_it(tmp_path: P
     other.parent.mkdir()
     other.write_text("{}")
     path = other.with_name("holter.json")
+    # A kernelspec is shared with front ends that have no holter: nobody may write to it.
+    spec = tmp_path / "data" / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text("{}")
 
     assert f"wrote {path}\n" in holter_jupyter("install", "--user", home=tmp_path)
     assert json.loads(path.read_text()) == {"ServerApp": {"jpserver_extensions": {"holter.jupyter": True}}}
@@ -33,6 +37,9 @@ def test_install_writes_one_file_of_its_own_and_uninstall_removes_it(tmp_path: P
     assert f"removed {path}\n" in holter_jupyter("uninstall", home=tmp_path)
     assert "nothing to do" in holter_jupyter("uninstall", home=tmp_path)
     assert [each.name for each in other.parent.iterdir()] == ["other.json"]
+    files = [each for each in tmp_path.rglob("*") if each.is_file()]
+    assert sorted(files) == sorted([other, spec])
+    assert spec.read_text() == "{}"
 
 
 def test_a_place_that_cannot_be_written_is_said_with_a_way_out(tmp_path: Path) -> None:

@@ -2,18 +2,27 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holter.model.records import CellStarted, Exited, KernelAsked
+import pytest
+
+import holter
+from holter.journal.digest import read_opened
+from holter.journal.rundir import list_segments
+from holter.model.records import CellStarted, Exited, KernelAsked, Opened
+from holter.version import __version__
 from tests.e2e.programs import said, wait_until
 from tests.jupyter.servers import Jupyter, Kernel, jupyter, why
 from tests.jupyter.test_ends import DEAF, SAMPLED_S, run_of, wait_for_end
 
+PACKAGE = Path(holter.__file__).parent
 INIT = "import holter; run = holter.init(project='mnist'); holter.log({'loss': 1.0}); print(run.id)"
 
 
@@ -90,7 +99,6 @@ def test_a_death_that_only_the_server_saw_is_shown_in_the_next_kernel_once(serve
     os.kill(pid, signal.SIGKILL)
     wait_for_end(pid)
     kernel.forget_channels()
-    wait_until(lambda: kernel.state == "idle", within_s=30)
 
     card = kernel.run("%load_ext holter")
     assert "Somebody killed process" in card
@@ -98,6 +106,66 @@ def test_a_death_that_only_the_server_saw_is_shown_in_the_next_kernel_once(serve
     assert "Somebody killed process" not in kernel.run(INIT)
     kernel.restart()
     assert "Somebody killed process" not in kernel.run("%load_ext holter")
+
+
+@pytest.fixture
+def without(served: Jupyter, tmp_path: Path) -> Iterator[Kernel]:
+    """A kernel whose environment has no holter."""
+    gone = tmp_path / "holter" / "__init__.py"
+    gone.parent.mkdir()
+    gone.write_text("raise ModuleNotFoundError(\"No module named 'holter'\", name='holter')")
+    served.add_kernelspec("without", PYTHONPATH=str(tmp_path))
+    made = served.open_notebook("without.ipynb", spec="without")
+    yield made
+    served.close_notebook(made)
+
+
+def test_a_kernel_that_has_no_holter_is_recorded_and_explained(served: Jupyter, without: Kernel) -> None:
+    assert "ModuleNotFoundError" in without.run("try:\n    import holter\nexcept ImportError as e:\n    print(repr(e))")
+    run, pid = run_of(without), without.pid
+    without.begin("import time\ntime.sleep(60)")
+    os.kill(pid, signal.SIGKILL)
+    wait_for_end(pid)
+
+    told = why(served.home, run)
+    assert (told["state"], told["cause"]) == ("crashed", "killed")
+    assert served.death(without)["run"] == run
+    assert served.memory(without)["kernel_bytes"] > 0
+
+
+@pytest.fixture
+def older(served: Jupyter, tmp_path: Path) -> Iterator[Kernel]:
+    """A kernel whose environment has another holter than its server."""
+    copied = tmp_path / "holter"
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("page", "__pycache__"))
+    (copied / "version.py").write_text('"""Of another holter."""\n\n__version__ = "0.0.7"\n')
+    served.add_kernelspec("older", PYTHONPATH=str(tmp_path))
+    made = served.open_notebook("older.ipynb", spec="older")
+    yield made
+    served.close_notebook(made)
+
+
+def test_a_kernel_with_another_version_of_holter_and_its_server_tell_one_story(served: Jupyter, older: Kernel) -> None:
+    run, pid = run_of(older), older.pid
+    assert older.run("%load_ext holter\nimport holter; print(holter.__version__)").endswith("0.0.7\n")
+    inside = last_word(older.run(INIT))
+    older.begin("import time\ntime.sleep(60)")
+    os.kill(pid, signal.SIGKILL)
+    wait_for_end(pid)
+
+    for each in (run, inside):
+        told = why(served.home, each)
+        assert (told["state"], told["cause"]) == ("crashed", "killed")
+    assert {each.writer: each.holter for each in opened(of(older, run))}["client"] == "0.0.7"
+    assert {each.writer: each.holter for each in opened(of(older, run))}["provisioner"] == __version__
+    assert "time.sleep(60)" in served.death(older)["text"]
+    older.forget_channels()
+    assert "Somebody killed process" in older.run("%load_ext holter")
+
+
+def opened(directory: str) -> list[Opened]:
+    found = (read_opened(paths[0]) for paths in list_segments(directory).values())
+    return [each for each in found if each is not None]
 
 
 def test_a_killed_server_is_the_end_of_the_run_inside_its_kernel(tmp_path: Path) -> None:

@@ -1,14 +1,20 @@
 import { ask } from './server.js';
 
 const ASKING = 'holter is finding out why …';
+const DIED = 'The kernel died';
+const GIVEN_UP = 'The kernel died again, and is not restarted any more';
+const TRY_AGAIN = 'Jupyter has given up on it. Kernel → Restart Kernel… starts a new one.';
+const LOOK_EVERY_MS = 2000;
+const MOST_LOOKS = 60;
 
 /**
  * Have the reason of a kernel's death in the dialog that says that it died.
  *
  * @param {import('../../types/lab').Lab} lab
+ * @param {import('../../types/lab').App} app
  * @param {import('../../types/lab').NotebookTracker} tracker
  */
-export function watchDeaths(lab, tracker) {
+export function watchDeaths(lab, app, tracker) {
   const { Dialog } = lab.apputils;
   /** @type {import('../../types/lab').Dialog | null} The dialog that was made a moment ago. */
   let fresh = null;
@@ -18,56 +24,83 @@ export function watchDeaths(lab, tracker) {
   });
 
   const watch = (/** @type {import('../../types/lab').NotebookPanel} */ panel) => {
-    /** @type {DeathDialog | null} */
-    let shown = null;
+    const dialog = new DeathDialog(lab, app);
     panel.sessionContext.statusChanged.connect((context, status) => {
-      const kernel = context.session?.kernel?.id;
-      if (!kernel || (status !== 'autorestarting' && status !== 'dead')) {
-        return;
+      const kernel = context.session?.kernel;
+      if (kernel && (status === 'autorestarting' || status === 'dead')) {
+        dialog.take(fresh); // the notebook was told before us: the dialog that was made since then is its own
+        void dialog.explain(kernel);
       }
-      // The notebook was told before us: the dialog that was made since then is its own.
-      if (!shown || shown.isClosed || fresh) {
-        shown = new DeathDialog(lab, fresh);
-      }
-      void shown.explain(kernel);
     });
   };
   tracker.forEach(watch);
   tracker.widgetAdded.connect((_, panel) => watch(panel));
 }
 
-/** The notebook's own dialog, or one of ours where it has shown its own already. */
+/** The one dialog of a notebook about its kernel's death: the notebook's own, or ours where it has shown that already. */
 class DeathDialog {
   /**
    * @param {import('../../types/lab').Lab} lab
-   * @param {import('../../types/lab').Dialog | null} dialog
+   * @param {import('../../types/lab').App} app
    */
-  constructor(lab, dialog) {
+  constructor(lab, app) {
     this.lab = lab;
-    this.dialog = dialog;
+    this.app = app;
+    /** @type {import('../../types/lab').Dialog | null} */
+    this.dialog = null;
     this.asked = 0;
   }
 
-  get isClosed() {
-    return this.dialog !== null && this.dialog.isDisposed;
+  /** @param {import('../../types/lab').Dialog | null} dialog what the notebook is about to show, if anything */
+  take(dialog) {
+    if (dialog && this.body()) {
+      dialog.resolve(); // one is enough, and a second would wait behind the first
+    } else {
+      this.dialog = dialog ?? this.dialog;
+    }
   }
 
-  /** @param {string} kernel the id of the kernel that died */
+  /** @param {import('../../types/lab').Kernel} kernel the one that died */
   async explain(kernel) {
     const asked = (this.asked += 1);
     const waiting = element('p', 'jp-holter-asking', ASKING);
     this.body()?.append(waiting);
-    const death = await ask(this.lab, kernel, 'death');
+    let death = await ask(this.lab, kernel.id, 'death');
     waiting.remove();
     if (!death?.is_death || asked !== this.asked) {
       return;
     }
+    this.show(death);
+    // Jupyter gives up after some deaths in a row, and seldom says so: the notebook's channels are closed by then.
+    for (let looks = 0; looks < MOST_LOOKS && !death.is_given_up && !isWell(kernel); looks += 1) {
+      await new Promise(resolve => setTimeout(resolve, LOOK_EVERY_MS));
+      const last = death;
+      death = (await ask(this.lab, kernel.id, 'death')) ?? last;
+      if (asked !== this.asked) {
+        return;
+      }
+      if (death.is_given_up || (death.in_a_row !== last.in_a_row && this.body())) {
+        this.show(death);
+      }
+    }
+  }
+
+  /** @param {import('../../types/lab').Death} death */
+  show(death) {
+    if (death.is_given_up) {
+      // Until JupyterLab has heard that the kernel is gone, its menu restarts one that is not there.
+      void this.app.serviceManager.sessions.refreshRunning();
+    }
     const body = this.body();
-    if (body) {
-      body.replaceChildren(card(death));
-      this.dialog?.node.querySelector('.jp-Dialog-content')?.classList.add('jp-holter-dialog');
-    } else {
+    if (!body) {
       this.open(death);
+      return;
+    }
+    body.replaceChildren(card(death));
+    this.dialog?.node.querySelector('.jp-Dialog-content')?.classList.add('jp-holter-dialog');
+    const header = this.dialog?.node.querySelector('.jp-Dialog-header');
+    if (header && death.is_given_up) {
+      header.textContent = GIVEN_UP; // the notebook's own says that it is being restarted
     }
   }
 
@@ -80,7 +113,7 @@ class DeathDialog {
   open(death) {
     const { Dialog } = this.lab.apputils;
     const body = new this.lab.widgets.Widget({ node: card(death) });
-    this.dialog = new Dialog({ title: 'The kernel died', body, buttons: [Dialog.okButton()] });
+    this.dialog = new Dialog({ title: death.is_given_up ? GIVEN_UP : DIED, body, buttons: [Dialog.okButton()] });
     this.dialog.node.querySelector('.jp-Dialog-content')?.classList.add('jp-holter-dialog');
     void this.dialog.launch().catch(() => {});
   }
@@ -92,7 +125,15 @@ function card(death) {
   // Escaped by the server, and parsed where no script of it could run.
   const parsed = new DOMParser().parseFromString(death.html, 'text/html');
   node.append(...parsed.body.childNodes);
+  if (death.is_given_up) {
+    node.append(element('p', 'jp-holter-try-again', TRY_AGAIN));
+  }
   return node;
+}
+
+/** @param {import('../../types/lab').Kernel} kernel */
+function isWell(kernel) {
+  return kernel.status === 'idle' || kernel.status === 'busy';
 }
 
 /**

@@ -17,13 +17,13 @@ export function makePlugin(lab) {
     requires: [lab.notebook.INotebookTracker],
     optional: statusBarToken ? [statusBarToken] : [],
     /**
-     * @param {unknown} _app
+     * @param {import('../../types/lab').App} app
      * @param {import('../../types/lab').NotebookTracker} tracker
      * @param {import('../../types/lab').StatusBar | null} [statusBar]
      */
-    activate(_app, tracker, statusBar) {
+    activate(app, tracker, statusBar) {
       addStyle();
-      watchDeaths(lab, tracker);
+      watchDeaths(lab, app, tracker);
       if (statusBar) {
         const item = new MemoryItem(lab, () => tracker.currentWidget);
         tracker.currentChanged.connect(() => item.look());

@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from holter.catalog.completion import complete, complete_files
+from holter.catalog.deletions import Deletions
 from holter.catalog.ended_runs import EndedRuns
 from holter.catalog.run_view import LoadedRun, RunView, is_awaited, load_run
 from holter.catalog.verdict import judge
@@ -36,16 +37,19 @@ class Catalog:
         self._now_ns = now_ns
         self._ended = EndedRuns(data)
 
-    def views(self) -> list[RunView]:
-        """All runs, the newest first."""
+    def views(self, among: Container[str] | None = None) -> list[RunView]:
+        """All runs, or those with these ids, the newest first."""
         views = []
-        for run in self._ids():
+        ids = self._ids()
+        for run in ids:
+            if among is not None and run not in among:
+                continue
             if (view := self._ended.get(run)) is not None:
                 self.settled.add(run)
             elif (view := self._view(run)) is None:
                 continue
             views.append(view)
-        self._ended.save(only={view.id for view in views})
+        self._ended.save(only=set(ids))
         return sorted(views, key=lambda view: (-view.started_at, view.id))
 
     def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
@@ -74,9 +78,7 @@ class Catalog:
             return wanted
         views = self.views()
         if not views:
-            raise NoRun(
-                f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it"
-            )
+            raise self._missing(wanted, is_empty=True)
         if not wanted:
             # A kernel that is recorded for its own sake is meant only where there is nothing else.
             return next((view.id for view in views if view.kind != KERNEL), views[0].id)
@@ -88,7 +90,16 @@ class Catalog:
             return begun[0]
         if begun:
             raise NoRun(f"{wanted!r} could be {', '.join(begun[:5])}: give more of it")
-        raise NoRun(f"no run {wanted!r} in {self.data}: `holter ls` lists them")
+        raise self._missing(wanted)
+
+    def _missing(self, wanted: str | None, *, is_empty: bool = False) -> NoRun:
+        if wanted and (deletion := Deletions(self.data).find(wanted)) is not None:
+            return NoRun(f"run {wanted} is not in {self.data} any more: it was deleted {deletion}")
+        if is_empty:
+            return NoRun(
+                f"there are no runs in {self.data} yet: holter.init() in a program records one; HOLTER_DIR moves it"
+            )
+        return NoRun(f"no run {wanted!r} in {self.data}: `holter ls` lists them")
 
     def _ids(self) -> list[str]:
         try:

@@ -7,9 +7,9 @@ import time
 
 from holter.catalog.removal import Candidate
 from holter.catalog.run_view import RunView
-from holter.journal.rundir import make_private, run_directory
+from holter.journal.rundir import run_directory
 
-# No run has such a name, and it is on the same disk as the runs.
+# No run has a name that begins so. Beside the runs: on the same disk, and a full one needs no room for a folder.
 TRASH = ".trash"
 
 
@@ -18,21 +18,21 @@ class Trash:
 
     def __init__(self, data: str) -> None:
         self._data = data
-        self._path = run_directory(data, TRASH)
 
     def remove(self, run: str) -> None:
         """Remove a run; once this has begun, no command sees it any more. Raises OSError."""
-        make_private(self._path)
-        hidden = os.path.join(self._path, f"{run}.{time.time_ns()}")
+        hidden = run_directory(self._data, f"{TRASH}-{time.time_ns()}-{run}")
         os.rename(run_directory(self._data, run), hidden)
         with contextlib.suppress(FileNotFoundError):  # somebody else empties the trash at the same time
             shutil.rmtree(hidden)
-        with contextlib.suppress(OSError):  # something else is still in it
-            os.rmdir(self._path)
 
     def empty(self) -> None:
         """Delete what an interrupted removal left; what can't be deleted stays."""
-        shutil.rmtree(self._path, ignore_errors=True)
+        runs = os.path.join(self._data, "runs")
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(runs):
+                if name.startswith(TRASH):
+                    shutil.rmtree(os.path.join(runs, name), ignore_errors=True)
 
 
 def weigh(view: RunView, *, is_settled: bool) -> Candidate:

@@ -75,7 +75,9 @@ class DeathHandler(_KernelHandler):
             found: dict[str, Any] = await self.aside(_deaths_thread, lambda: explain(run))
         except (HolterError, OSError) as error:
             raise web.HTTPError(404, str(error)) from error
-        self.answer(found)
+        # A Jupyter server forgets a kernel that it has restarted in vain for some times.
+        is_given_up = found["is_death"] and kernel_id not in self.kernel_manager
+        self.answer(found | {"is_given_up": is_given_up})
 
 
 ROUTES = [(rf"/holter/kernels/{_KERNEL}/memory", MemoryHandler), (rf"/holter/kernels/{_KERNEL}/death", DeathHandler)]

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
+from holter.catalog.deletions import Deletion, Deletions, delete_run
 from holter.catalog.removal import Candidate, Criteria, choose
 from holter.catalog.run_view import RunView
 from holter.catalog.trash import Trash, weigh
+from holter.errors import NoRun
 from holter.model.records import Finished
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 
@@ -114,9 +116,45 @@ def test_an_interrupted_removal_leaves_no_half_run_and_the_next_one_ends_it(
         with pytest.raises(KeyboardInterrupt):
             Trash(str(tmp_path)).remove("r1")
     assert Catalog(str(tmp_path)).views() == []
-    assert len(list((tmp_path / "runs" / ".trash").iterdir())) == 1
+    assert len(list((tmp_path / "runs").iterdir())) == 1
     Trash(str(tmp_path)).empty()
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_deletion_is_noted_before_the_run_goes_and_forgotten_where_it_stays(
+    ended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[Deletion | None] = []
+
+    def refusing(self: Trash, run: str) -> None:
+        noted.append(Deletions(str(tmp_path)).find(run))
+        raise PermissionError(1, "not yours")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trash, "remove", refusing)
+        with pytest.raises(PermissionError):
+            delete_run(str(tmp_path), "r1", by="ada")
+    assert [each.by for each in noted if each] == ["ada"]
+    assert Deletions(str(tmp_path)).find("r1") is None
+    assert ended.exists()
+    delete_run(str(tmp_path), "r1", by="ada")
+    delete_run(str(tmp_path), "r1", by="ben")  # who was quicker has done it
+    assert Deletions(str(tmp_path)).find("r1") is not None
+    assert not ended.exists()
+
+
+def test_those_who_share_runs_share_the_notes_of_deletions(ended: Path, tmp_path: Path) -> None:
+    (tmp_path / "runs").chmod(0o1777)
+    delete_run(str(tmp_path), "r1", by="ada")
+    assert (tmp_path / "deleted").stat().st_mode & 0o7777 == 0o1777
+
+
+def test_who_looks_for_a_deleted_run_is_told_who_deleted_it(ended: Path, tmp_path: Path) -> None:
+    delete_run(str(tmp_path), "r1", by="ada")
+    with pytest.raises(NoRun, match=r"run r1 is not in .* any more: it was deleted by ada on 20\d\d-"):
+        Catalog(str(tmp_path)).find("r1")
+    with pytest.raises(NoRun, match="there are no runs in"):
+        Catalog(str(tmp_path)).find("r2")
 
 
 def test_a_run_weighs_what_its_files_do_and_is_as_young_as_the_youngest(ended: Path, tmp_path: Path) -> None:

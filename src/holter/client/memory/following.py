@@ -165,7 +165,8 @@ def _on_start(code: CodeType, offset: int) -> None:
 def _on_resume(code: CodeType, offset: int) -> None:
     meter = _monitored.of.get(id(code))
     if meter is not None:
-        meter.enter(id(code), sys._getframe(1).f_lineno)
+        lines = [line for start, end, line in code.co_lines() if start <= offset < end and line is not None]
+        meter.enter(id(code), lines[0] if lines else code.co_firstlineno)
 
 
 def _on_line(code: CodeType, line: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from holter.journal.rundir import run_directory
 from holter.recording.spawning import way_to_package
 
 # A scheduler may have to be asked, and a sidecar may still be writing. Then the user waits for it no longer.
@@ -22,10 +23,12 @@ class Card(msgspec.Struct, frozen=True):
 
 
 def show_death(data: str, runs: Sequence[str], *, others: int) -> bool:
-    """Show the card of the last of these runs, in the cell that calls; false where it ended well.
+    """Show the card of the last of these runs, in the cell that calls; false where it ended well, or was removed.
 
     Only in the main thread: the channels to the browser are that thread's. Blocks for a second or two.
     """
+    if not os.path.isdir(run_directory(data, runs[-1])):
+        return False
     try:
         card = ask(data, runs, others=others)
     except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec
 
-from holter.catalog.command_journal import as_command, write_down
 from holter.client import active
 from holter.client.boundary import is_strict
 from holter.client.capture.patches import Patches
@@ -85,7 +84,7 @@ class Kernel:
                 if was_interrupted:
                     self._interrupted.append(_Interrupted(data, run.dir, run.id, run.address[3], time.monotonic()))
         if was_interrupted and self._asked is not None:  # perhaps while the run was ending, and kept nothing any more
-            write_down(run.dir, [self._asked], opened=as_command(run.id, run.address[3]))
+            _add_to(run.dir, self._asked, run=run.id, attempt=run.address[3])
         if not active.recording():
             self.cells.remove()
             self._displays.remove()
@@ -169,8 +168,15 @@ class Kernel:
         for run in active.recording():
             run.keep(asked)
         for each in ended:
-            write_down(each.directory, [asked], opened=as_command(each.run, each.attempt))
+            _add_to(each.directory, asked, run=each.run, attempt=each.attempt)
             self._write(each.data, [*self._registries[each.data], each.run])
+
+
+def _add_to(directory: str, asked: KernelAsked, *, run: str, attempt: int) -> None:
+    """Write it beside a run that has ended and keeps nothing itself any more."""
+    from holter.catalog.command_journal import as_command, write_down  # milliseconds that every `init()` would cost
+
+    write_down(directory, [asked], opened=as_command(run, attempt))
 
 
 def current_shell() -> Any:

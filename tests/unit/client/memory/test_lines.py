@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from holter.client.memory import profiling
-from holter.client.memory.following import Tracing, follower
+from holter.client.memory.following import TOOL, TOOL_IDS, Monitoring, Tracing, follower
 from holter.client.memory.profiling import profile_memory
 from holter.errors import UsageError
+from tests.unit.client.memory.imitated_monitoring import ImitatedMonitoring
 
 MIB = 1 << 20
 
@@ -42,11 +43,25 @@ def invented_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLTER_SILENT", "1")
 
 
-@pytest.fixture(autouse=True, params=["best", "settrace"])
-def followers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As this Python does it, and as Python 3.11 does."""
+# Python 3.12 has the real one, which would tell of the same codes, too.
+WAYS = ["best", "settrace", *(["imitated"] if sys.version_info < (3, 12) else [])]
+
+
+@pytest.fixture(autouse=True, params=WAYS)
+def followers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As this Python does it, as Python 3.11 does, and as Python 3.12 does as far as that can be imitated."""
     if request.param == "settrace":
         monkeypatch.setattr(profiling, "follower", Tracing)
+    if request.param != "imitated":
+        yield
+        return
+    imitated = ImitatedMonitoring()
+    monkeypatch.setattr(sys, "monitoring", imitated, raising=False)
+    imitated.start()
+    try:
+        yield
+    finally:
+        imitated.stop()
 
 
 def blamed(function: Any) -> dict[str, int]:  # noqa: ANN401  it has an attribute more than its type
@@ -60,8 +75,26 @@ def occurrences(function: Any) -> dict[str, int]:  # noqa: ANN401  the same
     return {text.strip(): int(times) for _, _, _, times, text, *_ in function.memory_profile.rows() if times}
 
 
+@pytest.mark.parametrize("followers", ["best"], indirect=True)
 def test_python_3_12_has_a_better_way_than_settrace() -> None:
     assert (type(follower()) is Tracing) == (sys.version_info < (3, 12))
+
+
+@pytest.mark.parametrize("followers", ["imitated"], indirect=True)
+def test_a_place_that_another_tool_has_taken_is_left_to_it() -> None:
+    monitoring = sys.monitoring  # type: ignore[attr-defined]  # of Python 3.12
+    for tool in TOOL_IDS[:-1]:
+        monitoring.use_tool_id(tool, "another")
+    assert type(follower()) is Monitoring
+    assert type(follower()) is Monitoring  # its own place, once more
+    assert monitoring.get_tool(TOOL_IDS[-1]) == TOOL
+
+
+@pytest.mark.parametrize("followers", ["imitated"], indirect=True)
+def test_where_other_tools_have_taken_all_places_the_old_way_is_gone() -> None:
+    for tool in TOOL_IDS:
+        sys.monitoring.use_tool_id(tool, "another")  # type: ignore[attr-defined]  # of Python 3.12
+    assert type(follower()) is Tracing
 
 
 def test_each_line_takes_what_it_takes() -> None:
@@ -332,6 +365,7 @@ def test_threads_each_count_their_own_lines() -> None:
     assert work.memory_profile.calls == 2  # type: ignore[attr-defined]  # an attribute more than its type
 
 
+@pytest.mark.parametrize("followers", ["best", "settrace"], indirect=True)  # the imitation is a tracer itself
 def test_a_tracer_that_was_there_goes_on_tracing_and_is_there_afterwards() -> None:
     seen = []
 

@@ -1,0 +1,95 @@
+"""Forgets the records of notebooks' kernels that nobody will ask for any more. Runs of metrics are never touched."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+from holter.catalog.catalog import Catalog
+from holter.catalog.removal import protection
+from holter.catalog.run_view import RunView
+from holter.catalog.trash import Trash, weigh
+from holter.journal.decoding import decode_control
+from holter.journal.frame import HEADER_SIZE
+from holter.journal.reader import hop
+from holter.journal.rundir import list_segments, run_directory
+from holter.model.records import KERNEL, NUMBERS, Described
+from holter.model.state import FINISHED, RUNNING
+
+MOST_RECENT = 50
+RECENT_S = 14 * 86_400.0
+MOST_DEAD = 500
+# Who wrote a journal and what it is about stand at its beginning.
+FIRST_WORDS_BYTES = 2048
+
+
+def prune_beside(directory: str, *, now: float) -> list[str]:
+    """Prune where a run lies that has just ended, if it was the record of a kernel; see `prune_kernels`."""
+    runs, run = os.path.split(directory)
+    if os.path.basename(runs) != "runs" or not _is_kernel(os.path.join(runs, run)):
+        return []
+    return prune_kernels(os.path.dirname(runs), now=now)
+
+
+def prune_kernels(data: str, *, now: float) -> list[str]:
+    """Remove records of kernels: of those that are not recent all that ended well, and of the deaths the oldest.
+
+    Returns the ids of what went. Idempotent, and several processes may do it at once; what can't be read stays.
+    """
+    spare = _not_recent(data, now)
+    if not spare:
+        return []
+    catalog = Catalog(data)
+    removed = []
+    for view in choose_kernels(catalog.views(among=spare)):
+        with contextlib.suppress(OSError):  # somebody else was quicker, or it is somebody else's
+            if not protection(weigh(view, is_settled=view.id in catalog.settled), now):
+                Trash(data).remove(view.id)  # nobody has to remember it: such a record is never sent anywhere
+                removed.append(view.id)
+    return removed
+
+
+def choose_kernels(views: Sequence[RunView]) -> list[RunView]:
+    """Which of these may go, the newest being first. Pure."""
+    kernels = [each for each in views if each.kind == KERNEL and each.state != RUNNING and not _is_dear(each)]
+    dead = [each for each in kernels if each.state != FINISHED]
+    return [each for each in kernels if each.state == FINISHED] + dead[MOST_DEAD:]
+
+
+def _is_dear(view: RunView) -> bool:
+    """Somebody has logged into it, or written something on it."""
+    return bool(view.rows or view.notes or view.tags)
+
+
+def _not_recent(data: str, now: float) -> set[str]:
+    """The records of kernels beyond the newest, or older than recent ones may be."""
+    kernels = sorted(
+        ((changed, run) for run, changed in _runs(data) if _is_kernel(run_directory(data, run))), reverse=True
+    )
+    return {run for at, (changed, run) in enumerate(kernels) if at >= MOST_RECENT or now - changed > RECENT_S}
+
+
+def _runs(data: str) -> Iterator[tuple[str, float]]:
+    """Each run, and when its directory last changed."""
+    with contextlib.suppress(OSError), os.scandir(os.path.join(data, "runs")) as entries:
+        for entry in entries:
+            if not entry.name.startswith("."):
+                yield entry.name, entry.stat(follow_symlinks=False).st_mtime
+
+
+def _is_kernel(directory: str) -> bool:
+    """Whether a run is the record of a kernel, by the first words of its journals: there may be ten thousand runs."""
+    with contextlib.suppress(OSError):
+        for paths in list_segments(directory).values():
+            if (described := _described(paths[0])) is not None:
+                return described.kind == KERNEL
+    return False
+
+
+def _described(segment: str) -> Described | None:
+    """Without a look at checksums: what is to go is read in full before."""
+    with open(segment, "rb", buffering=0) as file:
+        data = file.read(FIRST_WORDS_BYTES)
+    for frame in hop(data, HEADER_SIZE)[0]:
+        if frame.kind == NUMBERS[Described] and isinstance(record := decode_control(data, frame), Described):
+            return record
+    return None
