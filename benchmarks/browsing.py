@@ -3,8 +3,7 @@
 import contextlib
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psutil
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -57,13 +56,3 @@ def browser_cpu_s() -> float:
             if "chrom" in process.name():
                 total += sum(process.cpu_times()[:4])
     return total
-
-
-def times_ms(act: Callable[[], object], *, repeats: int) -> list[float]:
-    """The wall time of each."""
-    found = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        act()
-        found.append((time.perf_counter() - began) * 1e3)
-    return found

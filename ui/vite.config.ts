@@ -37,6 +37,18 @@ export default defineConfig({
     // An inlined script or picture is one that the content security policy refuses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        // Few files: each further one is a question to the server before the first chart.
+        codeSplitting: {
+          groups: [
+            { name: "core", priority: 1, test: /node_modules|src\/(api|parts|state)\/|src\/format|src\/run\/(RunMenu|StateBadge|states)/ },
+            { name: "charts", test: /src\/(chart|workspace)\/|src\/run\/(ChartTools|colours)/ },
+          ],
+        },
+      },
+    },
     reportCompressedSize: false,
   },
 });

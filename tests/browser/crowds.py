@@ -5,9 +5,10 @@ from typing import Any
 
 from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
+from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Configured, Described, Finished, Opened
+from holter.model.records import Configured, Described, Exited, Finished, Opened
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
@@ -15,35 +16,69 @@ from tests.e2e.servers import Served
 def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str, Any]]) -> None:
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
-        _write(f"crowd{number:03}", number, config_of(number))
+        config = config_of(number)
+        _write(f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, exit_code=0)
     wait_until(lambda: server.get("/runs", project="sweep", filter="state = finished")["total"] == many, within_s=60)
 
 
-def _write(run: str, number: int, config: dict[str, Any]) -> None:
+def write_dead(run: str, *, project: str) -> None:
+    """A run that ended with an error."""
+    _write(run, project=project, name=run, exit_code=1)
+
+
+def write_silent(run: str, *, project: str) -> None:
+    """A run of another machine of which nothing is heard any more, for whatever reason."""
+    _write(run, project=project, name=run)
+
+
+def write_vanished(run: str, *, project: str) -> None:
+    """A run of another machine whose process was gone when its sidecar looked: nobody saw how."""
+    write_silent(run, project=project)
+    directory = str(data_directory() / "runs" / run)
+    [journal] = list_segments(directory)
     clock = Clock()
-    began_ns = clock.now_ns()
-    opened = Opened(
-        at_ns=began_ns,
+    writer = JournalWriter(directory, lambda: [encode_record(_opened(run, clock.now_ns(), "sidecar"))], clock=clock)
+    writer.record(Exited(at_ns=clock.now_ns(), journal=journal, pid=100, source="pidfd"))
+    writer.close()
+
+
+def _opened(run: str, at_ns: int, writer: str, /) -> Opened:
+    return Opened(
+        at_ns=at_ns,
         run=run,
-        writer="client",
+        writer=writer,
         host="elsewhere",
         boot_id="b",
-        pid=100 + number,
+        pid=100,
         process_started=1,
         holter="0",
     )
 
+
+def _write(
+    run: str,
+    *,
+    project: str,
+    name: str,
+    config: dict[str, Any] | None = None,
+    value: float = 0.0,
+    exit_code: int | None = None,
+) -> None:
+    clock = Clock()
+    began_ns = clock.now_ns()
+
     def prologue() -> Iterator[bytes]:
-        yield encode_record(opened)
+        yield encode_record(_opened(run, began_ns, "client"))
         yield from rows.declarations()
 
     directory = data_directory() / "runs" / run
     directory.mkdir(parents=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
     rows = RowEncoder(writer.append_held)
-    writer.record(Described(at_ns=began_ns, project="sweep", name=f"trial {number}", started_ns=began_ns))
-    writer.record(Configured(at_ns=began_ns, config=config))
+    writer.record(Described(at_ns=began_ns, project=project, name=name, started_ns=began_ns))
+    writer.record(Configured(at_ns=began_ns, config=config or {}))
     for step in range(5):
-        rows.append({"loss": float(number + step)}, step, clock.now_ns())
-    writer.record(Finished(at_ns=clock.now_ns(), exit_code=0))
+        rows.append({"loss": value + step}, step, clock.now_ns())
+    if exit_code is not None:
+        writer.record(Finished(at_ns=clock.now_ns(), exit_code=exit_code))
     writer.close()

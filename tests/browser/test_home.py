@@ -3,13 +3,24 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import serious_findings
+from tests.browser.crowds import write_dead, write_silent
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
+from tests.e2e.programs import start, wait_until
 from tests.e2e.servers import Served, ui
 
+WARNING = """
+import time, holter
+run = holter.init(project="vision", name="worried")
+run.alert("the disk fills up", "in an hour", level="WARN")
+for step in range(100_000):
+    run.log({"loss": 1})
+    time.sleep(0.1)
+"""
 GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
 
 
@@ -37,6 +48,35 @@ def test_home_shows_projects_and_who_needs_attention(page: Page, server: Served,
     take("home")
     page.get_by_role("link", name=re.compile("vision")).click()
     expect(page).to_have_url(f"{server.address}/p/vision")
+
+
+def test_home_names_who_warned_and_who_is_late(stranger: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLTER_STALE_AFTER", "1")
+    monkeypatch.setenv("HOLTER_CRASHED_AFTER", "600")
+    with ui() as server, start(WARNING) as program:
+        write_silent("silent", project="speech")
+        stranger.page.goto(f"{server.address}/?token={server.key}")
+        needy = stranger.page.get_by_role("region", name=re.compile("Needs attention"))
+        warned = needy.get_by_role("listitem").filter(has_text="worried")
+        expect(warned).to_contain_text("the disk fills up")
+        late = needy.get_by_role("listitem").filter(has_text="silent")
+        expect(late).to_contain_text("its heartbeats are late")
+        expect(late.locator(".badge")).to_contain_text("Stale")
+        program.kill()
+        expect(warned).to_contain_text("Killed")
+
+
+def test_a_list_of_those_in_need_that_is_long_opens_on_request(watched: Watched, server: Served) -> None:
+    for number in range(14):
+        write_dead(f"dead{number:02}", project="vision")
+    wait_until(lambda: len(server.get("/attention")["runs"]) == 14, within_s=60)
+    page = watched.open("/")
+    listed = page.get_by_role("region", name=re.compile("Needs attention")).get_by_role("listitem")
+    expect(listed).to_have_count(12)
+    page.get_by_role("button", name="Show all 14").click()
+    expect(listed).to_have_count(14)
+    page.reload()
+    expect(listed).to_have_count(14)
 
 
 def test_without_a_token_people_log_in(stranger: Watched, server: Served) -> None:

@@ -47,6 +47,40 @@ def test_search_goes_from_hit_to_hit(watched: Watched, server: Served, take: Cal
     expect(page.get_by_role("search")).to_contain_text("nothing found")
 
 
+def test_the_next_hit_comes_with_its_neighbours_and_behind_the_last_comes_the_first(server: Served) -> None:
+    found = record_talk(server, N="talk")
+    first, second = (line["n"] for line in server.get(f"/runs/{found}/console", search="needle")["lines"])
+
+    def ask(after: int, text: str = "needle") -> tuple[int | None, list[int]]:
+        answer = server.get(f"/runs/{found}/console", search=text, after=after, around=2)
+        return answer["hit"], [line["n"] for line in answer["lines"]]
+
+    assert ask(0) == (first, list(range(first - 2, first + 3)))
+    assert ask(first + 1) == (second, list(range(second - 2, second + 3)))
+    assert ask(second + 1) == (first, list(range(first - 2, first + 3)))
+    assert ask(0, "green words") == (1, [0, 1, 2, 3])
+    assert ask(5, "nowhere to be found") == (None, [])
+
+
+def test_a_text_that_is_in_every_line_is_gone_through_one_by_one(watched: Watched, server: Served) -> None:
+    found = record_talk(server, N="talk", LINES="2500")
+    page = watched.open(f"/p/talk/r/{found}/logs#L2000")
+    expect(page.locator("#L2000.chosen")).to_be_in_viewport()
+    chosen = page.locator(".chosen .number")
+    page.get_by_label("Search the log").fill("of the loss")
+    expect(page.get_by_role("search")).to_contain_text("one of 1000+")
+    first = int(chosen.inner_text())
+    assert 1900 < first < 2010
+    for line in (first + 1, first + 2):
+        page.keyboard.press("Enter")
+        expect(chosen).to_have_text(str(line))
+    page.get_by_role("button", name="To the end").click()
+    page.get_by_label("Search the log").fill("line 2499 of the loss")
+    expect(page.get_by_role("search")).to_contain_text("1 of 1")
+    page.get_by_role("button", name="Next hit").click()
+    expect(page.locator(".chosen")).to_contain_text("line 2499 of the loss")
+
+
 def test_a_link_to_a_line_leads_to_it(watched: Watched, server: Served) -> None:
     found = record_talk(server, N="talk")
     page = watched.open(f"/p/talk/r/{found}/logs#L120")

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.axe import serious_findings
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
+from tests.e2e.programs import data_directory
 from tests.e2e.servers import Served
 
 
@@ -81,3 +82,41 @@ def test_the_theme_is_chosen_in_the_settings(watched: Watched) -> None:
     page.reload()
     expect(page.get_by_role("radio", name="Dark")).to_be_checked()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_the_settings_say_what_is_kept_and_how_to_make_room(watched: Watched) -> None:
+    page = watched.open("/settings")
+    kept = page.get_by_role("region", name="What is kept")
+    expect(kept).to_contain_text("none is deleted by itself")
+    expect(kept).to_contain_text(str(data_directory()))
+    expect(kept.locator("pre")).to_contain_text("holter gc --older-than")
+
+
+def test_no_page_is_cut_off_in_a_narrow_window(watched: Watched, server: Served, take: Callable[[str], None]) -> None:
+    found = [record(server, N="a-run-with-quite-a-long-name", KILL="1"), record(server, N="other", RAISE="no file")]
+    watched.page.set_viewport_size({"width": 390, "height": 800})
+    paths = {
+        "home": "/",
+        "crashes": "/p/vision/crashes",
+        "compare": f"/p/vision/compare?runs={','.join(found)}",
+        "settings": "/settings",
+    }
+    for name, path in paths.items():
+        page = watched.open(path)
+        expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
+        page.wait_for_timeout(400)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        take(f"{name}-narrow")
+
+
+def test_who_wants_no_motion_gets_none(watched: Watched, server: Served) -> None:
+    record(server, N="quick")
+    moving = """() => [...document.querySelectorAll("*")].filter((node) => {
+      const style = getComputedStyle(node);
+      return style.transitionDuration.split(", ").concat(style.animationDuration.split(", "))
+        .some((each) => parseFloat(each) > 0.01);
+    }).map((node) => node.outerHTML.slice(0, 80))"""
+    for path in ("/", "/p/vision", "/settings"):
+        page = watched.open(path)
+        expect(page.get_by_role("main").get_by_role("heading").first).to_be_visible()
+        assert page.evaluate(moving) == []

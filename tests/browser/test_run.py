@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
+from tests.browser.crowds import write_vanished
 from tests.browser.talking import HOSTILE, begin_talk, record_talk
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
@@ -91,6 +92,48 @@ def test_a_healthy_run_says_its_closest_call(watched: Watched, server: Served) -
     page = watched.open(f"/p/vision/r/{finished}/diagnosis")
     expect(page.get_by_role("region", name="Finished normally.")).to_contain_text(re.compile("Closest call: .*limit"))
     expect(page.get_by_role("region", name="Try this")).to_have_count(0)
+
+
+def test_where_the_cause_is_unknown_it_says_what_is_known(
+    watched: Watched, server: Served, take: Callable[[str], None]
+) -> None:
+    write_vanished("vanished", project="vision")
+    wait_until(lambda: server.http.get("/runs/vanished").json().get("cause") == "unknown", within_s=30)
+    page = watched.open("/p/vision/r/vanished")
+    verdict = page.get_by_role("region", name="Cause unknown: Why process 100 ended can't be told")
+    expect(verdict).to_contain_text("It may have been killed or terminated.")
+    expect(verdict).to_contain_text("This is what is known; nothing is made up beyond it.")
+    expect(verdict).not_to_contain_text(re.compile("likely|certain", re.IGNORECASE))
+    expect(page.get_by_role("region", name="What could not be seen").get_by_role("listitem").first).to_be_visible()
+    expect(page.get_by_role("region", name="Last words")).to_contain_text("all 5 rows kept")
+    expect(page.get_by_role("region", name="The same cause")).to_have_count(0)
+    take("run-unknown")
+    assert serious_findings(page) == []
+
+
+def test_the_overview_has_all_that_was_given_and_came_out(watched: Watched, server: Served) -> None:
+    found = record(server, N="first try", LR="0.25", TAGS="best")
+    record(server, HOLTER_RUN_ID=found, HOLTER_RESUME="allow", N="first try", LR="0.25", STEPS="300")
+    page = watched.open(f"/p/vision/r/{found}/overview")
+
+    def part(name: str) -> Locator:
+        return page.get_by_role("region", name=re.compile(f"^{name}"))
+
+    expect(part("Configuration").get_by_role("row").filter(has_text="lr")).to_contain_text("0.25")
+    expect(part("Configuration").get_by_role("row").filter(has_text="model.layers")).to_contain_text("4")
+    expect(part("Summary").get_by_role("row").filter(has_text="val/loss")).to_have_count(1)
+    expect(part("Environment")).to_contain_text(re.compile(r"Python.*3\.\d+"))
+    expect(part("Command")).to_contain_text("python")
+    expect(part("Git")).to_contain_text(re.compile(r"commit|outside a git work tree", re.IGNORECASE))
+    expect(part("Packages")).to_contain_text(re.compile(r"· \d+"))
+    expect(part("Run")).to_contain_text(found)
+    attempts = part("Attempts").get_by_role("row")
+    expect(attempts).to_have_count(3)
+    expect(attempts.nth(2)).to_contain_text("Finished")
+    search = page.get_by_label("Search in summary")
+    if search.count():
+        search.fill("val/")
+        expect(part("Summary").get_by_role("row")).to_have_count(1)
 
 
 def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched, server: Served) -> None:

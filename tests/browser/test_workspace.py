@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
+from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -30,13 +31,18 @@ def names(page: Page) -> list[str]:
 
 
 def read_end(page: Page, metric: str) -> int:
-    """The last step that a chart has, as it is read aloud."""
-    chart(page, metric).focus()
-    page.keyboard.press("End")
+    """The last step that a chart has, as it is read aloud once the chart is drawn."""
     said = page.locator('[aria-live="polite"]').filter(has_text=metric)
-    found = re.search(r"step ([\d\u202f]+)", said.inner_text())
-    assert found is not None
-    return int(found[1].replace("\u202f", ""))
+    steps: list[str] = []
+
+    def reads() -> list[str]:
+        chart(page, metric).focus()
+        page.keyboard.press("End")
+        steps[:] = re.findall(r"step ([\d\u202f]+)", " ".join(said.all_inner_texts()))
+        return steps
+
+    wait_until(reads)
+    return int(steps[0].replace("\u202f", ""))
 
 
 @pytest.fixture
@@ -187,6 +193,37 @@ def test_keys_select_hide_and_compare(workspace: Page, take: Callable[[str], Non
     workspace.keyboard.press("Escape")
     workspace.keyboard.press("c")
     expect(workspace).to_have_url(re.compile(r"/p/vision/compare\?runs=\w+,\w+"))
+
+
+def test_keys_lead_to_the_fields_and_to_runs(workspace: Page) -> None:
+    workspace.keyboard.press("/")
+    expect(workspace.get_by_label("Search metrics")).to_be_focused()
+    workspace.keyboard.press("Escape")
+    workspace.get_by_role("table", name="Runs").focus()
+    workspace.keyboard.press("f")
+    expect(workspace.get_by_label("Filter runs in words")).to_be_focused()
+    workspace.keyboard.press("Escape")
+    for key in ("j", "j", "k", "j"):
+        workspace.keyboard.press(key)
+    second = names(workspace)[1]
+    workspace.keyboard.press("Enter")
+    expect(workspace.get_by_role("heading", name=second, exact=True)).to_be_visible()
+
+
+def test_a_run_keeps_its_colour(workspace: Page) -> None:
+    def colours() -> dict[str, str]:
+        swatches = workspace.get_by_role("row").locator("button.lines")
+        told = "all => all.map((each) => [each.ariaLabel, each.style.getPropertyValue('--colour')])"
+        return dict(swatches.evaluate_all(told))
+
+    before = colours()
+    assert len(set(before.values())) == 4
+    workspace.get_by_label("Filter runs in words").fill("name in (slow, quick)")
+    expect(workspace.get_by_role("row")).to_have_count(3)
+    assert colours() == {name: before[name] for name in ("Lines of slow", "Lines of quick")}
+    workspace.reload()
+    expect(workspace.get_by_role("row")).to_have_count(3)
+    assert colours() == {name: before[name] for name in ("Lines of slow", "Lines of quick")}
 
 
 def test_dragging_zooms_all_charts_and_escape_takes_it_back(workspace: Page) -> None:

@@ -37,6 +37,15 @@ describe("the address", () => {
     place.set({ q: "a" }, true);
     expect(history.replaceState).toHaveBeenCalledOnce();
   });
+
+  test("keeps the line that it names, unless it is told not to", async () => {
+    browse("p/vision/r/x/logs#L7");
+    const { place } = await import("../src/state/router.svelte");
+    place.set({ times: 0 });
+    expect(location.search + location.hash).toBe("?times=0#L7");
+    place.set({ transcript: "b" }, false, "");
+    expect(location.hash).toBe("");
+  });
 });
 
 describe("the view", () => {
@@ -52,6 +61,18 @@ describe("the view", () => {
     expect([...view.hidden]).toEqual(["a", "b"]);
     expect(view.pinned).toEqual(["x,y", "z"]);
     expect([view.order, view.lines, view.hasFlushes]).toEqual([["q"], 1000, true]);
+  });
+
+  test("has the selected runs, the table's width and place, and how far sections are opened", async () => {
+    const view = await open("p/v?select=a,b&table=612&row=40&more=x%253Ay%3A400,train%3A200");
+    expect([...view.selected]).toEqual(["a", "b"]);
+    expect([view.tableWidth, view.firstRow]).toEqual([612, 40]);
+    view.toggleSelected("a");
+    view.toggleSelected("c");
+    expect([...view.selected]).toEqual(["b", "c"]);
+    view.openMore("odd, name:1", 300);
+    expect(view.opened.get("odd, name:1")).toBe(300);
+    expect(view.opened.get("train")).toBe(200);
   });
 
   test("is the usual one where the link says nothing or nonsense", async () => {

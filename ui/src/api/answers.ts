@@ -40,6 +40,12 @@ export function newestAnswer(project: string, many: number): Resource<RunBrief[]
   return resource(`newest ${many} ${project}`, async () => (await api.runs({ project, sort: "-started_at", limit: many })).runs);
 }
 
+/** Runs in short, wherever in the table they are. */
+export function briefsAnswer(ids: string[]): Resource<RunBrief[]> {
+  const filter = `id in (${ids.map((id) => `"${id}"`).join(", ")})`;
+  return resource(`briefs ${ids.join(",")}`, async () => (await api.runs({ filter, limit: ids.length })).runs);
+}
+
 export function severalAnswer(ids: string[]): Resource<RunDetail[]> {
   return resource(`several ${ids.join(",")}`, () => Promise.all(ids.map((id) => api.run(id))));
 }

@@ -39,6 +39,7 @@ export interface paths {
          * Lines that a run printed
          * @description Lines `first` to `first + count` of a transcript, or the last `tail`, or `count` hits of `search` from `after`.
          *
+         *         With `around` the next hit from `after` on, behind the last one the first, with so many lines before and behind it.
          *         Without a transcript it is the first one; with `tail` all of them in the order of time. With
          *         `colours` the text has the sequences that set them, and no others.
          */
@@ -588,6 +589,7 @@ export interface components {
          * AskedConsole
          * @description Lines `first` to `first + count` of a transcript, or the last `tail`, or `count` hits of `search` from `after`.
          *
+         *         With `around` the next hit from `after` on, behind the last one the first, with so many lines before and behind it.
          *         Without a transcript it is the first one; with `tail` all of them in the order of time. With
          *         `colours` the text has the sequences that set them, and no others.
          */
@@ -605,6 +607,8 @@ export interface components {
             search: string;
             /** @default 0 */
             after: number;
+            /** @default null */
+            around: number | null;
             /** @default false */
             colours: boolean;
         };
@@ -880,12 +884,14 @@ export interface components {
         };
         /**
          * ConsoleJson
-         * @description Lines, how many their transcript has, and which transcripts there are.
+         * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
          */
         ConsoleJson: {
             total: number;
             transcripts: string[];
             lines: components["schemas"]["LineJson"][];
+            /** @default null */
+            hit: number | null;
         };
         /**
          * LineJson
@@ -1536,6 +1542,7 @@ export interface operations {
                 tail?: number | null;
                 search?: string;
                 after?: number;
+                around?: number | null;
                 colours?: boolean;
             };
             header?: never;

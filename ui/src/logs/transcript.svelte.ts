@@ -8,6 +8,14 @@ type Answer = components["schemas"]["ConsoleJson"];
 const PAGE = 400;
 const MOST_KEPT = 12_000;
 const MOST_HITS = 1000;
+/** A hit comes with the lines around it, so that it is in sight with one answer. */
+const AROUND = 60;
+
+/** The line that `#L120` in an address names, counted from 0. */
+export function lineOfHash(hash: string): number | null {
+  const found = /^#L(\d+)$/.exec(hash);
+  return found ? Number(found[1]) - 1 : null;
+}
 
 export interface Hits {
   search: string;
@@ -62,9 +70,17 @@ export class Transcript {
     }
   }
 
-  async find(search: string, after = 0, count = MOST_HITS): Promise<Hits> {
-    const found = await this.#get({ search, after, count });
-    return { search, lines: found.lines.map((line) => line.n), hasMore: found.lines.length === count };
+  /** The next line with a text, from a line on; behind the last one the first. Null where there is none. */
+  async next(search: string, after: number): Promise<number | null> {
+    const found = await this.#get({ search, after, around: AROUND });
+    this.#take(found);
+    return found.hit ?? null;
+  }
+
+  /** All lines with a text, from a line on, as far as they are not too many. */
+  async find(search: string, after = 0): Promise<Hits> {
+    const found = await this.#get({ search, after, count: MOST_HITS });
+    return { search, lines: found.lines.map((line) => line.n), hasMore: found.lines.length === MOST_HITS };
   }
 
   /** The number of the last line that was printed before a moment, by halving. */
@@ -87,18 +103,21 @@ export class Transcript {
 
   async #ask(query: Record<string, string | number>): Promise<void> {
     try {
-      const found = await this.#get(query);
-      for (const line of found.lines) this.#lines.set(line.n, line);
-      this.#forgetFarFrom(found.lines[0]?.n ?? 0);
-      this.total = found.total;
-      this.names = found.transcripts;
-      this.problem = null;
-      this.isKnown = true;
-      this.version++;
+      this.#take(await this.#get(query));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       this.problem = error;
     }
+  }
+
+  #take(found: Answer): void {
+    for (const line of found.lines) this.#lines.set(line.n, line);
+    if (found.lines.length) this.#forgetFarFrom(found.lines[0]!.n);
+    this.total = found.total;
+    this.names = found.transcripts;
+    this.problem = null;
+    this.isKnown = true;
+    this.version++;
   }
 
   #forgetFarFrom(number: number): void {

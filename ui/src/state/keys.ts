@@ -13,7 +13,7 @@ const layers: Layer[] = [];
 
 export const HELP: KeyHelp[] = [
   { keys: "Ctrl K", does: "go to a run, a project or a page" },
-  { keys: "/", does: "search metrics, or filter runs" },
+  { keys: "/", does: "search metrics, or the log" },
   { keys: "f", does: "filter runs" },
   { keys: "j  k", does: "next and previous run" },
   { keys: "Enter", does: "open the run" },

@@ -28,14 +28,14 @@ class Place {
   }
 
   /** Change parameters; null or "" removes one. A step back undoes it, unless `isQuiet`. */
-  set(changes: Changes, isQuiet = false): void {
+  set(changes: Changes, isQuiet = false, hash = this.hash): void {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
       if (value === null || value === undefined || value === "") query.delete(name);
       else query.set(name, String(value));
     }
     const text = query.toString();
-    go(this.path + (text ? `?${text}` : ""), isQuiet);
+    go(this.path + (text ? `?${text}` : "") + hash, isQuiet);
   }
 
   reread(): void {

@@ -20,10 +20,11 @@ export class RunTableModel {
   #timer = 0;
   #refreshedAt = 0;
 
-  /** Ask another question; what is shown stays until its answer comes. */
-  configure(asked: AskedTable): void {
+  /** Ask a question; what is shown stays until its answer comes. True where another one was asked before. */
+  configure(asked: AskedTable): boolean {
     const question = JSON.stringify(asked);
-    if (question === this.#question) return;
+    if (question === this.#question) return false;
+    const isOther = this.#question !== "";
     this.#question = question;
     this.#asked = asked;
     this.error = null;
@@ -31,6 +32,7 @@ export class RunTableModel {
     this.#pending.clear();
     this.#seen = [0, 0];
     void this.#load(0, 0, true);
+    return isOther;
   }
 
   row(index: number): RunBrief | undefined {

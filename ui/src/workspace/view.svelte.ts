@@ -23,10 +23,18 @@ class View {
   search = $derived(place.get("metrics"));
   hidden = $derived(new Set(place.list("hide")));
   shown = $derived(new Set(place.list("show")));
+  /** To compare, or to look at later. */
+  selected = $derived(new Set(place.list("select")));
+  /** Of the table, in px; null: as this browser has it. */
+  tableWidth = $derived(place.number("table"));
+  /** The row that the table begins with. */
+  firstRow = $derived(Math.max(0, Math.floor(place.number("row") ?? 0)));
   pinned = $derived(splitNames(place.get("pin")));
   order = $derived(splitNames(place.get("order")));
   tall = $derived(new Set(splitNames(place.get("tall"))));
   hasFlushes = $derived(place.get("flushes") === "1");
+  /** Of how many charts a section has room, where people asked for more. */
+  opened = $derived(new Map(splitNames(place.get("more")).map(countOf)));
   closed = $derived(place.query.has("closed") ? new Set(splitNames(place.get("closed"))) : null);
   /** How many runs of the table are drawn; above `MOST_LINES` they are drawn in groups. */
   lines = $derived(place.get("lines") === "all" ? MOST_GATHERED : Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? USUAL_LINES)));
@@ -69,6 +77,17 @@ class View {
     place.set({ hide: [...hidden].join(","), show: [...shown].join(",") }, true);
   }
 
+  toggleSelected(id: string): void {
+    const selected = new Set(this.selected);
+    if (!selected.delete(id)) selected.add(id);
+    place.set({ select: [...selected].join(",") }, true);
+  }
+
+  openMore(section: string, many: number): void {
+    const opened = new Map(this.opened).set(section, many);
+    place.set({ more: joinNames([...opened].map(([name, count]) => `${name}:${count}`)) }, true);
+  }
+
   togglePin(key: string): void {
     const pinned = this.pinned.includes(key) ? this.pinned.filter((each) => each !== key) : [...this.pinned, key];
     place.set({ pin: joinNames(pinned) }, true);
@@ -95,6 +114,12 @@ class View {
   toggleFlushes(): void {
     place.set({ flushes: this.hasFlushes ? null : 1 }, true);
   }
+}
+
+/** `train:200` as a name and a number. */
+function countOf(text: string): [string, number] {
+  const at = text.lastIndexOf(":");
+  return [text.slice(0, at), Number(text.slice(at + 1)) || 0];
 }
 
 function round(value: number): number {
