@@ -11,7 +11,7 @@ from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Configured, Described, Opened
+from holter.model.records import Configured, Described, Opened, Totals
 from holter.storage.runs import RunRow
 
 STARTED_NS = 1_700_000_000_000_000_000
@@ -36,8 +36,22 @@ def write_journal(directory: Path, run: str, *, rows: int, keys: int, seed: int)
                 holter="0",
             )
         )
-        yield from encoder.declarations()
+        if encoder is not None and encoder.rows:
+            last_ns, step = encoder.last_row or (None, None)
+            yield encode_record(
+                Totals(
+                    at_ns=began_ns,
+                    rows=encoder.rows,
+                    last=encoder.last_values(),
+                    last_step=step,
+                    last_at_ns=last_ns,
+                    highest_step=step,
+                )
+            )
+        if encoder is not None:
+            yield from encoder.declarations()
 
+    encoder: RowEncoder | None = None
     writer = JournalWriter(str(directory), prologue, clock=Clock())
     encoder = RowEncoder(writer.append_held)
     writer.record(Described(at_ns=began_ns, project="bench", name=run, started_ns=began_ns))

@@ -1,60 +1,62 @@
-"""Charts from the index: one long series, and one series of many runs; as the bytes that a browser gets."""
+"""Charts from the index: one long series, and one series of many runs.
 
-import time
-from collections.abc import Callable
+`holter ui` is asked over HTTP what its page asks for a chart. What counts is the CPU time of the server for one answer,
+warm: the median of five rounds, each of as many answers as cost 0.3 s.
+"""
+
+import contextlib
+from typing import Any
 
 import numpy as np
 
-from benchmarks.figures import Figure, Measured, median
+from benchmarks.asked_server import Question
+from benchmarks.figures import Figure, Measured
 from benchmarks.plan import Plan
-from holter.server.query.charts import Chart, draw
-from holter.storage.opening import Storage, open_storage
-from holter.storage.series import Buckets, Rows, SeriesBatch
-from holter.wire.binary_columns import encode_tables
+from benchmarks.recorded_runs import API
+from benchmarks.server_questions import cost_ms, open_index, serve
+from holter.storage.opening import Storage
+from holter.storage.series import Rows, SeriesBatch
+from holter.wire.binary_columns import decode_tables
 
 BATCH = 50_000
-REPEATS = 9
 
 
 def measure(plan: Plan) -> Measured:
     long, runs = plan.pick(5_000_000, 50_000), plan.pick(100, 3)
-    storage = open_storage(f"sqlite:{plan.scratch / 'reads'}")
+    home = plan.scratch / "reads"
+    storage = open_index(home)
     _fill(storage, "long", long, seed=0)
     for number in range(runs):
         _fill(storage, f"run{number}", 10_000, seed=number + 1)
-    one = (("long", "loss"),)
-    many = tuple((f"run{number}", "loss") for number in range(runs))
-    figures = [
-        _figure(storage, "5 M points in 2,000 buckets", Chart(lines=one, buckets=2000), at_most=20),
-        _figure(storage, "the same along time", Chart(lines=one, x="time", buckets=2000)),
-        _figure(storage, "1 % of it", Chart(lines=one, buckets=2000, first=long // 2, last=long // 2 + long // 100)),
-        _figure(storage, "100 runs × 10 k points in 1,000 buckets", Chart(lines=many, buckets=1000), at_most=80),
-    ]
-    storage.close()
-    return Measured(figures=figures, notes=[f"CPU time, median of {REPEATS}, warm; without HTTP."])
+    many = [f"run{number}" for number in range(runs)]
+    part = {"from": long // 2, "to": long // 2 + long // 100}
+    asked = {
+        "5 M points in 2,000 buckets": (_chart(["long"], 2000), long, 20),
+        "the same along time": (_chart(["long"], 2000, x="time"), long, None),
+        "1 % of it": (_chart(["long"], 2000, **part), long // 100 + 1, None),
+        "100 runs × 10 k points in 1,000 buckets": (_chart(many, 1000), runs * 10_000, 80),
+    }
+    figures = []
+    with contextlib.closing(serve(home, storage)) as server:
+        for name, (chart, points, bar) in asked.items():
+            question = Question(path=f"{API}/series", body=chart)
+            _check(name, server.ask(question), points=points, buckets=chart["buckets"])
+            measured = cost_ms(server, question, plan=plan)
+            figures.append(Figure(name=name, measured=measured, unit="ms", at_most=bar))
+    return Measured(figures=figures)
 
 
-def cpu_ms(work: Callable[[], object]) -> float:
-    """The median of the CPU time that it takes when all is warm."""
-    work()
-    found = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        work()
-        found.append((time.process_time() - start) * 1e3)
-    return median(found)
+def _chart(runs: list[str], buckets: int, **more: Any) -> dict[str, Any]:
+    return {"runs": runs, "keys": ["loss"], "buckets": buckets, **more}
 
 
-def _figure(storage: Storage, name: str, chart: Chart, *, at_most: float | None = None) -> Figure:
-    def answer() -> bytes:
-        lines = zip(chart.lines, draw(storage, chart), strict=True)
-        return encode_tables([({"run": run, "key": key}, _columns(buckets)) for (run, key), buckets in lines])
-
-    return Figure(name=name, measured=cpu_ms(answer), unit="ms", at_most=at_most)
-
-
-def _columns(buckets: Buckets) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-    return {name: getattr(buckets, name) for name in Buckets.__struct_fields__}
+def _check(name: str, answer: bytes, *, points: int, buckets: int) -> None:
+    """Raises RuntimeError for an answer that has not every point, or more buckets than were asked for."""
+    tables = decode_tables(answer)
+    counted = sum(int(columns["count"].sum()) for _, columns in tables)
+    widest = max(len(columns["count"]) for _, columns in tables)
+    if counted != points or widest > buckets:
+        raise RuntimeError(f"{name}: {counted:,} of {points:,} points in up to {widest:,} buckets")
 
 
 def _fill(storage: Storage, run: str, points: int, *, seed: int) -> None:

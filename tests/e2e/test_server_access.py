@@ -112,6 +112,19 @@ def test_keys_are_shown_once_and_kept_as_hashes(server: Served, data: Path) -> N
     assert [key["name"] for key in json.loads(listed.stdout)["keys"]] == ["first"]
 
 
+def test_the_data_of_a_team_is_its_owners_alone_also_in_a_directory_that_was_open(tmp_path: Path) -> None:
+    team = tmp_path / "team"
+    team.mkdir(mode=0o755)
+    with team_server(team) as served:
+        octets = {"content-type": "application/octet-stream"}
+        sent = served.http.post("/ingest/r1/transcripts/output.log?offset=0", content=b"x", headers=octets)
+        assert sent.status_code == 200
+        assert [path for path in (team, *team.rglob("*")) if path.is_dir() and path.stat().st_mode & 0o077] == []
+        private = [*(team / "access").rglob("*"), *(team / "runs").rglob("*")]
+        assert len(private) >= 4
+        assert [path for path in private if path.is_file() and path.stat().st_mode & 0o077] == []
+
+
 def test_a_cookie_is_out_of_reach_of_scripts_and_other_sites(server: Served) -> None:
     answer = httpx.post(f"{server.address}{API}/login", json={"key": server.key})
     cookie = answer.headers["set-cookie"]

@@ -54,3 +54,42 @@ def test_a_lost_connection_is_named_and_what_arrives_heals_it(
         journal.finish()
         send(server, journal)
         assert live.wait_for("run", id="silent", state="finished")["cause"] is None
+
+
+@pytest.mark.parametrize(
+    ("boot_id", "up_s", "cause", "ruled_out"),
+    [
+        ("their-boot", 86_400.0, "unknown", {"connection-lost", "host-lost"}),
+        ("another-boot", 60.0, "host-lost", {"connection-lost"}),
+        # A machine that was there before, and only has the same name.
+        ("another-boot", 86_400.0, "connection-lost", set()),
+    ],
+    ids=["it lives on", "it began anew", "a namesake"],
+)
+def test_what_other_runs_of_a_machine_tell_parts_a_lost_connection_from_a_lost_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, boot_id: str, up_s: float, cause: str, ruled_out: set[str]
+) -> None:
+    monkeypatch.setenv("HOLTER_STALE_AFTER", "1")
+    monkeypatch.setenv("HOLTER_CRASHED_AFTER", "3")
+    clock = FakeClock(time.time_ns())
+    silent = RemoteJournal(tmp_path / "far", "silent", clock=clock)
+    silent.describe()
+    silent.log(20)
+    with team_server(tmp_path / "team") as server:
+        send(server, silent)
+        wait_until(lambda: server.http.get("/runs/silent").status_code == 200)
+        wait_until(lambda: server.get("/runs/silent/verdict")["cause"] == "connection-lost")
+        clock.advance(180)
+        for writer in ("client", "sidecar"):
+            other = RemoteJournal(tmp_path / "other", "other", clock=clock, writer=writer, boot_id=boot_id)
+            other.describe() if writer == "client" else other.beat(up_s)
+            send(server, other)
+        wait_until(lambda: server.http.get("/runs/other").status_code == 200)
+        wait_until(lambda: server.get("/runs/silent/verdict")["cause"] == cause)
+        verdict = server.get("/runs/silent/verdict")
+        assert {each["cause"] for each in verdict["ruled_out"]} & {"connection-lost", "host-lost"} == ruled_out
+        wait_until(lambda: server.get("/runs/silent")["cause"] == cause)
+        # It may well have lived on: then all of this is taken back.
+        silent.log(5)
+        send(server, silent)
+        wait_until(lambda: server.get("/runs/silent")["state"] == "running")

@@ -1,7 +1,11 @@
 """Exactly once, whatever happens on the way: servers that are killed, networks that fail, proxies that repeat."""
 
+import itertools
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -66,6 +70,42 @@ def test_a_proxy_that_falls_silent_in_the_middle_is_left_and_sending_goes_on(tmp
         training.close()
         server.close()
         proxy.close()
+
+
+class Patience(BaseHTTPRequestHandler):
+    """A server that has no time for anybody, and says when to come back."""
+
+    asked_at: ClassVar[list[float]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        self.asked_at.append(time.monotonic())
+        self.send_response(503)
+        self.send_header("retry-after", "3")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the parent has it
+        """Nothing."""
+
+
+def test_a_sidecar_does_not_come_back_before_the_time_that_the_server_asks_for(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Patience)
+    threading.Thread(target=server.serve_forever).start()
+    training = Training(tmp_path / "home", "patient", url=f"http://127.0.0.1:{server.server_port}", key="hk_a_b")
+    try:
+        wait_until(lambda: len(Patience.asked_at) >= 4, within_s=60)
+        assert training.end() == 0
+    finally:
+        training.close()
+        server.shutdown()
+        server.server_close()
+    waits = [later - earlier for earlier, later in itertools.pairwise(Patience.asked_at[:4])]
+    assert min(waits) >= 3.0, waits
+    assert max(waits) < 15.0, waits
 
 
 MUCH = """

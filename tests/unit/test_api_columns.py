@@ -1,9 +1,12 @@
 """Columns that are put together from lines of their own, and made into frames of other libraries."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from holter.api.columns import Columns, joined
+from holter.errors import UsageError
 
 
 def test_lines_with_places_of_their_own_become_one_table() -> None:
@@ -27,3 +30,10 @@ def test_frames_of_other_libraries_have_the_same_columns(library: str) -> None:
     frame = table.to_pandas() if library == "pandas" else table.to_polars()
     assert list(frame.columns) == ["_step", "loss"]
     assert frame["loss"].to_list() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_without_the_library_it_is_said_what_to_do(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UsageError, match=f"{library} is not installed: `pip install {library}`"):
+        getattr(Columns(), f"to_{library}")()

@@ -1,6 +1,5 @@
 """Runs of the local directory, read from their journals; no server is needed."""
 
-import getpass
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.catalog.catalog import Catalog
+from holter.catalog.people import user_name
 from holter.catalog.run_view import PROGRAM, LoadedRun, RunView
 from holter.errors import NoRun, NotKept, Refused
 from holter.journal.rundir import list_segments, run_directory
@@ -68,20 +68,21 @@ class LocalSource:
         from holter.catalog.command_journal import as_command, write_down
 
         view = self._load(run).view
-        edited = Edited(at_ns=Clock().now_ns(), by=getpass.getuser(), **changes)
+        edited = Edited(at_ns=Clock().now_ns(), by=user_name(), **changes)
         if not write_down(view.directory, [edited], opened=as_command(run, view.attempt)):
             raise NotKept(f"the disk did not take the change in {view.directory}: make room and try again")
 
     def delete(self, run: str) -> None:
         """Remove it."""
+        from holter.catalog.deletions import delete_run
         from holter.catalog.removal import UNTOUCHED_S, protection
-        from holter.catalog.trash import Trash, weigh
+        from holter.catalog.trash import weigh
 
         loaded = self._load(run)
         because = protection(weigh(loaded.view, is_settled=loaded.is_settled), time.time() + UNTOUCHED_S)
         if because:
             raise Refused(409, f"run {run} stays: {because}", why=because)
-        Trash(self._catalog.data).remove(run)
+        delete_run(self._catalog.data, run, by=user_name())
 
     def keys(self, run: str) -> list[str]:
         """The names of its metrics."""

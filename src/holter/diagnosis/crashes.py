@@ -22,6 +22,12 @@ THREAD_NEAR_NS = 1_000_000_000
 TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
 """Faults that the kernel writes down, where it does so at all."""
 _SEGFAULT = re.compile(r"segfault at ([0-9a-f]+) ip \S+ sp ([0-9a-f]+)(?:.* in (\S+?)\[)?")
+_TOLD_BY = {
+    "segfault at": signal.SIGSEGV,
+    "general protection": signal.SIGSEGV,
+    "divide error": signal.SIGFPE,
+    "invalid opcode": signal.SIGILL,
+}
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)', re.MULTILINE)
 
 
@@ -111,10 +117,15 @@ def may_be_in_a_frame(crash: Crash) -> bool:
 
 
 def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:
-    """The witness's handler was in place and did not run: a thread whose stack is full has no room for it."""
-    around = evidence.surroundings
-    is_in_place = around is not None and around.heeded is not None and crash.ending.signal in around.heeded
-    return crash.ending.is_bypassed and is_in_place and not evidence.subject.fault_log
+    """The witness's handler was in place and did not run: a thread whose stack is full has no room for it.
+
+    It was gone where the kernel wrote the fault down, which it does where there is no handler, and where Python was
+    on its way out, which takes all handlers for faults along.
+    """
+    end, around = evidence.subject, evidence.surroundings
+    has_been = around is not None and around.heeded is not None and crash.ending.signal in around.heeded
+    is_told = crash.line is not None and bool(crash.line.pid)
+    return crash.ending.is_bypassed and has_been and not (is_told or end.finished or end.fault_log)
 
 
 def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
@@ -170,9 +181,15 @@ def _library(mapping: str) -> str:
     return parts[5].strip() if len(parts) == 6 else ""
 
 
+def _fits(line: KernelLine, number: int | None) -> bool:
+    """Whether such a line goes with this signal, where one is known: others' faults are in the log, too."""
+    told = next((each for words_of_it, each in _TOLD_BY.items() if words_of_it in line.text), None)
+    return number is None or told is None or told == number
+
+
 def _kernel_line(evidence: Evidence) -> KernelLine | None:
     end, log = evidence.subject, evidence.kernel_log
-    faults = [each for each in log.lines if each.kind == "fault"] if log else []
+    faults = [each for each in log.lines if each.kind == "fault" and _fits(each, end.signal)] if log else []
     own = [each for each in faults if each.pid == end.pid and abs(each.at_ns - end.at_ns) <= NEAR_NS]
     of_threads = [each for each in faults if not each.pid and abs(each.at_ns - end.at_ns) <= THREAD_NEAR_NS]
     return next(iter([*own, *of_threads]), None)

@@ -61,4 +61,5 @@ _WORDS = {
     errno.ENOMEM: "Cannot allocate memory",
     errno.EFBIG: "File too large",
     errno.EAGAIN: "Resource temporarily unavailable",
+    errno.EPIPE: "Broken pipe",
 }

@@ -33,7 +33,7 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
     report: OomKill | None
     """The kernel's report about this very process."""
     others: tuple[OomKill, ...]
-    """Its reports about other processes at about the same time."""
+    """Its reports about other processes at about the same time, without those of cgroups beside the program's."""
     has_log: bool
     host_kills: int | None
     deaths: int
@@ -59,11 +59,12 @@ def kill_of(evidence: Evidence) -> Kill | None:
         return None
     end, log = evidence.subject, evidence.kernel_log
     near = [each for each in log.kills if abs(each.at_ns - end.at_ns) <= NEAR_NS] if log else []
+    own = own_level(evidence)
     return Kill(
         ending=ending,
-        own=own_level(evidence),
+        own=own,
         report=next((each for each in near if _is_about(each, end)), None),
-        others=tuple(each for each in near if each.pid != end.pid) if end.pid else (),
+        others=tuple(each for each in near if each.pid != end.pid and _may_count(each, own)) if end.pid else (),
         has_log=log is not None,
         host_kills=evidence.memory.host_kills,
         deaths=_deaths(evidence),
@@ -77,6 +78,13 @@ def _is_about(kill: OomKill, end: End) -> bool:
     name = NAME.search(end.name)
     is_soon = abs(kill.at_ns - end.at_ns) <= SOON_NS
     return is_soon and name is not None and kill.name == name[0].rpartition("/")[2][:MOST_NAME]
+
+
+def _may_count(kill: OomKill, own: MemoryLevel | None) -> bool:
+    """Whether the own cgroup may have counted it: that of a cgroup beside it is another matter."""
+    if own is None or not own.path.strip("/") or not kill.cgroup:
+        return True
+    return f"{own.path}/" in f"{kill.cgroup}/"  # inside of a container a path begins later than the kernel's
 
 
 def _deaths(evidence: Evidence) -> int:

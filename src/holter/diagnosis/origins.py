@@ -5,8 +5,16 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.processes import SHELL_SIGNALS, died_ns, find_fatal_child, order_of_death
-from holter.diagnosis.texts import whole_text
+from holter.diagnosis.processes import (
+    BY_SHELL,
+    SHELL_SIGNALS,
+    TELLING,
+    died_ns,
+    find_fatal_child,
+    left_with,
+    order_of_death,
+)
+from holter.diagnosis.texts import last_line, whole_text
 from holter.model.evidence import End, Evidence
 
 MOST_GENERATIONS = 4
@@ -17,6 +25,7 @@ NOTICED_WITHIN_S = 2.0
 
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,3}\b")
 _QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"})
+_CODE = re.compile(r"(?:exit\w*|return\w*|code|status|left|ended)\b\D{0,12}?(-?\d{1,3})\b", re.IGNORECASE)
 _MENTION = re.compile(
     r"exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b"
     r"|(?:worker|child|process|subprocess|rank|job)\S* .*"
@@ -76,9 +85,28 @@ def _mentioned(evidence: Evidence) -> End | None:
     raised, finished = evidence.subject.raised, evidence.subject.finished
     text = whole_text(raised) if raised else finished.exit_text if finished else ""
     if not text or not _MENTION.search(text):
-        return None
+        return _unseen(evidence, text)
     at_ns = raised.at_ns if raised else finished.at_ns if finished else 0
-    return _named_by_code(evidence, at_ns, text) or _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
+    seen = _named_by_code(evidence, at_ns, text) or _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
+    return seen or _unseen(evidence, text)
+
+
+def _unseen(evidence: Evidence, text: str) -> End | None:
+    """A child that the subject has waited for and whose end nobody else saw, by the code that the subject's last words
+    give: a shell's 128 + n, or Python's -n."""
+    end, around, last = evidence.subject, evidence.surroundings, last_line(evidence)
+    has_waited = around is not None and bool(around.children_rss_bytes)
+    if evidence.is_watched or evidence.children or not has_waited or not (end.raised or left_with(end)):
+        return None
+    said = text or (last.text if last is not None else "")
+    codes = [int(code) for code in _CODE.findall(said)]
+    numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]
+    number = next((each for each in numbers if each in TELLING), None)
+    return End(pid=0, role="child", at_ns=_decided_ns(end), status=number, source=BY_SHELL) if number else None
+
+
+def _decided_ns(end: End) -> int:
+    return end.raised.at_ns if end.raised else end.at_ns
 
 
 def _named_by_code(evidence: Evidence, at_ns: int, text: str, /) -> End | None:

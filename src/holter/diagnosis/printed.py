@@ -7,7 +7,7 @@ import msgspec
 
 from holter.diagnosis.processes import CODE_WITHIN_S, PEER_LOST
 from holter.diagnosis.texts import lines_near_end
-from holter.diagnosis.tracebacks import Traceback, causes_behind, looks_uncaught, read_tracebacks, text_of
+from holter.diagnosis.tracebacks import HEAD, Traceback, causes_behind, looks_uncaught, read_tracebacks, text_of
 from holter.model.evidence import End, Evidence, Said
 from holter.model.records import Raised
 
@@ -18,6 +18,8 @@ WITHOUT_CLIENT = ("command", "watched", "child")
 _RANK = re.compile(r"^\[(?:rank|default)(?P<rank>\d+)\]: ?(?P<text>.*)$")
 _CONTINUES = re.compile(r"^(?:\s|$|Original Traceback|\[\d+\]:|[=-]{8,}|[\w.]+(?:Error|Exception|Warning)\b)")
 """What may follow an exception without the program having gone on: more of its message, or another one's."""
+_OF_A_WRAPPER = re.compile(r"^g?make(?:\[\d+\])?: \*\*\* |^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ ")
+"""What `make` says of a command, and what the logger of a launcher writes."""
 _FAILED_RANK = re.compile(r"rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: -?\d+ \(pid: (?P<pid>\d+)\)")
 _NAMED = re.compile(r"^(?:.*[\s\]|:>])?(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>\S.*)$")
 """An exception in one line, as a hook prints it in place of the traceback, or a program that caught it."""
@@ -43,10 +45,15 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     raised = read_last_traceback(own, subject.code, speakers=_speakers(evidence)) or _read_one_line(own, subject.code)
     if raised is None or not _may_have_led_to(subject.code, raised):
         return evidence
+    ranks = _reported_ranks(evidence, raised, lines)
+    known = {end.pid: end.raised for end in ranks}
     return msgspec.structs.replace(
         evidence,
         subject=msgspec.structs.replace(subject, raised=raised),
-        ranks=_reported_ranks(evidence, raised, lines) or evidence.ranks,
+        ranks=ranks or evidence.ranks,
+        children=tuple(
+            msgspec.structs.replace(child, raised=child.raised or known.get(child.pid)) for child in evidence.children
+        ),
     )
 
 
@@ -67,7 +74,7 @@ def read_last_traceback(lines: Sequence[Said], code: int | None = None, *, speak
         speakers -= 1
     if not found:
         return None
-    last = found[-1]
+    last = _without_wrapper(found[-1])
     more = sum(not _CONTINUES.match(text) for text in last.after)
     if more > _MOST_AFTER:
         return None
@@ -82,6 +89,11 @@ def read_last_traceback(lines: Sequence[Said], code: int | None = None, *, speak
     )
     is_sure = code == 1 and not more and looks_uncaught(raised) and not _was_logged(found)
     return msgspec.structs.replace(raised, where=LAST_WORDS) if is_sure else raised
+
+
+def _without_wrapper(found: Traceback) -> Traceback:
+    """Without what a tool says of the command that it ran: that is no part of the message."""
+    return msgspec.structs.replace(found, after=tuple(text for text in found.after if not _OF_A_WRAPPER.match(text)))
 
 
 def _speakers(evidence: Evidence) -> int:
@@ -123,11 +135,23 @@ def _may_have_led_to(code: int | None, raised: Raised) -> bool:
 def _reported_ranks(evidence: Evidence, raised: Raised, lines: Sequence[Said], /) -> tuple[End, ...]:
     """The children that torchrun's report calls ranks, each with what it printed behind its `[rank1]:`."""
     numbers = {int(found["pid"]): int(found["rank"]) for found in _FAILED_RANK.finditer(raised.message)}
-    return tuple(_as_rank(child, numbers[child.pid], lines) for child in evidence.children if child.pid in numbers)
+    shared = _before_the_report(lines, raised) if numbers else None
+    failed = [child for child in evidence.children if child.pid in numbers]
+    return tuple(_as_rank(child, numbers[child.pid], lines, shared=shared) for child in failed)
 
 
-def _as_rank(child: End, number: int, lines: Sequence[Said]) -> End:
+def _as_rank(child: End, number: int, lines: Sequence[Said], /, *, shared: Raised | None) -> End:
     found = [(line, match) for line in lines if (match := _RANK.match(line.text)) and int(match["rank"]) == number]
     own = [msgspec.structs.replace(line, text=match["text"]) for line, match in found]
-    raised = child.raised or read_last_traceback(own)
+    raised = child.raised or read_last_traceback(own) or (shared if child.code == 1 else None)
     return msgspec.structs.replace(child, role="rank", rank=number, raised=raised)
+
+
+def _before_the_report(lines: Sequence[Said], raised: Raised) -> Raised | None:
+    """What the ranks printed before the launcher's own exception, where none of them says which rank it is; None where
+    they end in several ways, of which nobody can tell whose is whose."""
+    at = next((number for number, line in enumerate(lines) if raised.type in line.text), len(lines))
+    head = max((number for number, line in enumerate(lines[:at]) if line.text.rstrip() == HEAD), default=0)
+    plain = [each for each in lines[:head] if not _RANK.match(each.text)]
+    kinds = {each.type for each in read_tracebacks(plain) if not each.ends_nothing}
+    return read_last_traceback(plain) if len(kinds) == 1 else None

@@ -50,7 +50,7 @@ _TOLD = re.compile(
     r"died with <Signals\.\w+: (?P<number>\d+)>|is killed by signal: (?P<words>[A-Z][\w ]+)"
     r"|terminated with signal (?P<name>SIG\w+)"
 )
-_TELLING = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGKILL})
+TELLING = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGKILL})
 """Nobody leaves with 128 and one of these by chance; but a program may hand on a request as 128 + 15 by itself."""
 _BY_WORDS = {signal.strsignal(each): each for each in signal.valid_signals()}
 _COMMAND = re.compile(r"Command '(.+)' died with")
@@ -158,7 +158,7 @@ def find_laggard(evidence: Evidence) -> End | None:
 
 
 def find_fatal_child(evidence: Evidence) -> End | None:
-    """The child whose death ended the subject: by the pid in its last words, by its words, or by its exit code."""
+    """The child whose death ended the subject: by the pid in its last words, by its words, or by how it left."""
     subject = evidence.subject
     before = [
         child
@@ -167,7 +167,7 @@ def find_fatal_child(evidence: Evidence) -> End | None:
     ]
     if subject.raised is not None:
         return _named_child(evidence, before) if lost_a_child(subject) else None
-    return _child_of_code(evidence, before)
+    return _child_of_signal(subject, before) if subject.signal else _child_of_code(evidence, before)
 
 
 def call(end: End) -> str:
@@ -332,11 +332,20 @@ def _child_of_code(evidence: Evidence, before: Sequence[End]) -> End | None:
     return max(like, key=lambda child: child.at_ns, default=_commanded(evidence))
 
 
+def _child_of_signal(subject: End, before: Sequence[End]) -> End | None:
+    """`timeout` and their like end themselves by the signal that ended their command, so that it shows."""
+    if subject.role not in ("command", "watched") or subject.signal not in TELLING:
+        return None
+    like = [child for child in before if child.signal == subject.signal]
+    near = [child for child in like if 0 <= _seconds_before(child, subject) <= NOTICED_WITHIN_S]
+    return max(near, key=lambda child: child.at_ns, default=None)
+
+
 def _commanded(evidence: Evidence) -> End | None:
     """What a process ran that left as a shell does whose command died by a signal; nobody else saw that one."""
     end = evidence.subject
     number = (left_with(end) or 0) - SHELL_SIGNALS
-    if number not in (_TELLING if end.role == "child" else _TELLING | {signal.SIGTERM}):
+    if number not in (TELLING if end.role == "child" else TELLING | {signal.SIGTERM}):
         return None
     if end.role != "child" and not _has_handed_on(evidence):
         return None

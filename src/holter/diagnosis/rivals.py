@@ -5,12 +5,13 @@ that speaks for its own cause, and each rival that would look the same could be 
 what the rival leaves of it, and names the rival as a candidate.
 """
 
+import errno
 import re
 import signal
 
 import msgspec
 
-from holter.diagnosis import facts
+from holter.diagnosis import errnos, facts
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
 from holter.diagnosis.errnos import CANNOT_OPEN
@@ -20,7 +21,7 @@ from holter.diagnosis.origins import find_lost_child
 from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
 from holter.diagnosis.processes import lost_a_peer
 from holter.diagnosis.suspicion import has_waited
-from holter.diagnosis.texts import foreign_text, is_own_raise, type_names
+from holter.diagnosis.texts import foreign_text, is_own_raise, last_line, type_names
 from holter.model.evidence import REQUESTS, Evidence
 from holter.model.verdicts import Verdict
 
@@ -28,8 +29,16 @@ SURE = 0.9
 MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = 0.75, 0.75, 0.7
 MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD, MOST_IF_OF_HARDWARE = 0.88, 0.85, 0.65, 0.85
 MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD, MOST_IF_NOT_COUNTED = 0.65, 0.7, 0.85, 0.85
+MOST_IF_LACKING, MOST_IF_OF_FLOATS = 0.8, 0.6
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
 """They say how a program ended, and leave open what made it."""
+LACKING: dict[str, re.Pattern[str]] = {
+    "disk-full": re.compile(r"No space left on device|Disk quota exceeded"),
+    "too-many-open-files": re.compile(r"Too many open files"),
+    "allocation-refused": re.compile(r"Cannot allocate memory|\bout of memory\b|std::bad_alloc", re.IGNORECASE),
+    "too-many-processes": re.compile(r"Resource temporarily unavailable"),
+}
+"""What the operating system and the languages say of a resource that is used up."""
 CANT_START = re.compile(r"can't start new thread")
 OF_FAULTS: dict[int, str] = {
     signal.SIGSEGV: "segmentation-fault",
@@ -78,7 +87,9 @@ def _handler(verdict: Verdict, evidence: Evidence) -> Rival | None:
     ending = ending_of(evidence)
     if verdict.cause != "killed" or ending is None or not is_untold(evidence, ending):
         return None
-    return Rival(causes=(OF_FAULTS[ending.signal],), most=MOST_IF_UNTOLD)
+    # Of division it writes down that of integers; floating point, for which a program has to ask, traps in silence.
+    most = MOST_IF_OF_FLOATS if ending.signal == signal.SIGFPE else MOST_IF_UNTOLD
+    return Rival(causes=(OF_FAULTS[ending.signal],), most=most)
 
 
 def _request(verdict: Verdict, evidence: Evidence) -> Rival | None:
@@ -157,6 +168,16 @@ def _descriptors(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("too-many-open-files",), most=MOST_IF_NOT_COUNTED)
 
 
+def _resource(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """Who says at its end that something was lacking may have ended for want of it, though nobody saw that."""
+    raised, last = evidence.subject.raised, last_line(evidence)
+    said = foreign_text(raised) if raised is not None else last.text if last is not None else ""
+    lacking = tuple(cause for cause, says in LACKING.items() if says.search(said))
+    if verdict.cause not in VAGUE or not lacking or errnos.find_errno(raised, errno.EAGAIN):
+        return None
+    return Rival(causes=lacking, most=MOST_IF_LACKING)
+
+
 def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """What a GPU's library complains of may be the GPU's own failure, which its events and the kernel's log tell."""
     raised = evidence.subject.raised
@@ -177,4 +198,17 @@ def _daemon(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("userspace-oom-killer",), most=MOST_IF_UNSEEN) if is_of_daemons else None
 
 
-_LOOKS = (_sender, _handler, _request, _child, _command, _catcher, _peer, _room, _descriptors, _hardware, _daemon)
+_LOOKS = (
+    _sender,
+    _handler,
+    _request,
+    _child,
+    _command,
+    _catcher,
+    _peer,
+    _room,
+    _descriptors,
+    _resource,
+    _hardware,
+    _daemon,
+)

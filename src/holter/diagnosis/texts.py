@@ -100,6 +100,12 @@ def line_near_end(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float
     return next((line for line in lines_near_end(evidence, near_s) if pattern.search(line.text)), None)
 
 
+def last_line(evidence: Evidence) -> Said | None:
+    """What the console ends with; of two streams, what stderr does."""
+    lines = [line for line in lines_near_end(evidence) if line.text.strip()]
+    return next((line for line in lines if line.is_error), lines[0] if lines else None)
+
+
 def last_words(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments; None where the subject went on printing after it.
 

@@ -27,7 +27,7 @@ _PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<
 _EXCEPTION = re.compile(r"^(?P<type>[A-Za-z_][\w.<>]*)(?::(?: (?P<message>.*))?)?$")
 _MEMBER = re.compile(r"^\s+\+[-+]*-+ (?:\d+|\.\.\.) -+$")
 _IN_GROUP = re.compile(r"^\s+\| ?")
-NOT_OWN = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|<string>|/bin/")
+NOT_OWN = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|<string>|/bin/|^[^/].*\.pyx$")
 """Files that are not the user's own code."""
 _OUTERMOST = re.compile(r"<module>|_run_module_as_main|_bootstrap(?:_inner)?|_main|spawn_main")
 """Where a traceback begins that nobody caught; a caught one begins where it was caught."""

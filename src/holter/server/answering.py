@@ -5,8 +5,9 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import anyio.to_thread
 import msgspec
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
@@ -15,6 +16,7 @@ from holter.errors import HolterError, Refused
 from holter.server.desk import Desk
 from holter.server.packing import choose, pack
 from holter.server.problems import Error, Problem, problem_of
+from holter.server.room import Room
 from holter.server.routing import Reply, Route, Visit, read_asked
 from holter.server.security.access import CSRF_HEADER, Visitor
 from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
@@ -22,6 +24,12 @@ from holter.wire.connection import is_loopback
 
 MOST_JSON_BYTES = 1 << 20
 MOST_BODY_BYTES = 32 << 20
+# Before anybody knows who asks.
+MOST_STRANGER_BYTES = 16 << 10
+# Of all requests together.
+HELD_JSON_BYTES, HELD_BODY_BYTES = 64 << 20, 128 << 20
+# So many unpack and write what was sent; whoever reads has threads of its own.
+TAKERS, READERS = 8, 40
 BODY_WITHIN_S = 60.0
 SLOW_READER_S = 30.0
 PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -30,12 +38,29 @@ ACCEPTED = {"json": {JSON}, "bytes": {BYTES, ZSTD}, "none": set[str]()}
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def endpoint_of(route: Route, desk: Desk) -> Endpoint:
+class Staff:
+    """Room and threads for the requests of one server: those who send never take them from those who read."""
+
+    def __init__(self) -> None:
+        self._rooms = {"json": Room(HELD_JSON_BYTES), "bytes": Room(HELD_BODY_BYTES), "none": Room(0)}
+        self._threads = {"bytes": CapacityLimiter(TAKERS)}
+        self._readers = CapacityLimiter(READERS)
+
+    def room(self, route: Route) -> Room:
+        """For the bodies of such requests."""
+        return self._rooms[route.body]
+
+    async def work_out(self, route: Route, work: Callable[[], Response]) -> Response:
+        """Do it in a thread: it may wait for the disk."""
+        return await anyio.to_thread.run_sync(work, limiter=self._threads.get(route.body, self._readers))
+
+
+def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
     """What Starlette calls for a route."""
 
     async def handle(request: Request) -> Response:
         try:
-            return await _answer(route, desk, request)
+            return await _answer(route, desk, request=request, staff=staff)
         except (HolterError, OSError) as error:
             return failure(error)
         except ClientDisconnect:
@@ -63,20 +88,33 @@ def _failed(status: int, problem: Problem, retry_s: int | None = None) -> Respon
     return Response(problem.encode(), status, headers, "application/json")
 
 
-async def _answer(route: Route, desk: Desk, request: Request) -> Response:
+async def _answer(route: Route, desk: Desk, *, request: Request, staff: Staff) -> Response:
     visitor = _admit(route, desk, request)
-    limit = MOST_BODY_BYTES if route.body == "bytes" else MOST_JSON_BYTES
-    data = await _read_body(request, limit if route.body != "none" else 0)
-    query = dict(request.query_params)
-    asked = read_asked(route, path=request.path_params, query=query, data=data)
-    visit = Visit(
-        desk=desk,
-        visitor=visitor,
-        data=data if route.body == "bytes" else b"",
-        headers=request.headers,
-        is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
-    )
-    return await run_in_threadpool(_work_out, route, visit, asked, request)
+    limit = _most_bytes(route, visitor)
+    told = request.headers.get("content-length", "")
+    size = int(told) if told.isdecimal() and len(told) < 19 else limit
+    if size > limit:
+        raise _too_large(limit)
+    async with staff.room(route).holding(size):
+        data = await _read_body(request, size)
+        query = dict(request.query_params)
+        asked = read_asked(route, path=request.path_params, query=query, data=data)
+        visit = Visit(
+            desk=desk,
+            visitor=visitor,
+            data=data if route.body == "bytes" else b"",
+            headers=request.headers,
+            is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
+        )
+        return await staff.work_out(route, lambda: _work_out(route, visit, asked, request))
+
+
+def _most_bytes(route: Route, visitor: Visitor | None) -> int:
+    if route.body == "none":
+        return 0
+    if visitor is None:
+        return MOST_STRANGER_BYTES
+    return MOST_BODY_BYTES if route.body == "bytes" else MOST_JSON_BYTES
 
 
 def _work_out(route: Route, visit: Visit, asked: msgspec.Struct, request: Request, /) -> Response:
@@ -154,9 +192,6 @@ def _how_to_enter(desk: Desk) -> str:
 
 async def _read_body(request: Request, most: int) -> bytes:
     """The body, not a byte more than allowed and not forever. Raises Refused."""
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > most:
-        raise _too_large(most)
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_WITHIN_S):

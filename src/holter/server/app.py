@@ -13,7 +13,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.errors import Refused
-from holter.server.answering import endpoint_of, failure
+from holter.server.answering import Staff, endpoint_of, failure
 from holter.server.desk import Desk
 from holter.server.openapi import make_document
 from holter.server.pages import Pages
@@ -42,8 +42,11 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
         when_ready()
         yield
 
+    staff = Staff()
     table = [
-        StarletteRoute(PREFIX + route.path, endpoint_of(route, desk), methods=[route.method], name=route.path)
+        StarletteRoute(
+            PREFIX + route.path, endpoint_of(route, desk, staff=staff), methods=[route.method], name=route.path
+        )
         for route in routes
     ]
     app = Starlette(

@@ -5,9 +5,10 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 
+from holter.catalog.deletions import FOLDER as DELETIONS
+from holter.catalog.trash import TRASH
 from holter.errors import UsageError
 from holter.journal.rundir import make_private
-from holter.server.ingest.deletions import FOLDER as DELETIONS
 from holter.server.ingest.index_place import index_directory
 from holter.server.security.keyring import SECRETS
 
@@ -55,7 +56,7 @@ def _copy_tree(source: str, target: str) -> int:
 
 def _files(source: str) -> Iterator[tuple[str, str]]:
     for folder, folders, names in os.walk(source):
-        folders[:] = [name for name in folders if name not in (".trash", "staging")]
+        folders[:] = [name for name in folders if name != "staging" and not name.startswith(TRASH)]
         for name in names:
             path = os.path.join(folder, name)
             yield path, os.path.relpath(path, source)

@@ -7,11 +7,12 @@ from typing import Literal
 
 import msgspec
 
+from holter.catalog.deletions import Deletions
+from holter.catalog.sightings import Sightings
 from holter.errors import StorageDamaged
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
-from holter.server.ingest.deletions import Deletions
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.pacing import Pacer
@@ -72,14 +73,16 @@ class Desk:
         """What was wrong with the index, where it had to be begun anew."""
         self.storage: Storage = self._open_storage()
         self.changes = Changes(time.time_ns() // 1_000_000)
+        sightings = Sightings()
         self.casebook = Casebook(
             self.data,
             runs=self.storage.runs,
             lateness=self.lateness,
             changes=self.changes,
+            sightings=sightings,
             asks_again=settings.kind == "ui",
         )
-        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=self.lateness)
+        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=self.lateness, sightings=sightings)
         self.follower = Follower(
             self.ingest, self.storage, changes=self.changes, casebook=self.casebook, lateness=self.lateness
         )

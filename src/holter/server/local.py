@@ -1,11 +1,11 @@
 """`holter ui`: the runs of one directory of this machine, for the one who owns them."""
 
-import getpass
 import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from holter.catalog.people import user_name
 from holter.errors import UsageError
 from holter.journal.rundir import make_private
 from holter.server.desk import Desk, DeskSettings, ui_token
@@ -47,7 +47,7 @@ class Local:
         address = f"http://{HOST}:{self._door.getsockname()[1]}"
         token = ui_token(data)
         self.url = f"{address}/?token={token}"
-        self._desk = Desk(DeskSettings(data=data, kind="ui", token=token, user=_user(), address=address), environ)
+        self._desk = Desk(DeskSettings(data=data, kind="ui", token=token, user=user_name(), address=address), environ)
         self.was_damaged = self._desk.was_damaged
         self._claim.tell(Instance(pid=os.getpid(), kind="ui", url=self.url))
 
@@ -63,10 +63,3 @@ class Local:
     ) -> None:
         self._door.close()
         self._claim.close()
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container whose user has no name
-        return str(os.getuid())

@@ -37,15 +37,21 @@ CSP = "; ".join(
     )
 )
 LOOPBACK = "'self' http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:*"
-NOT_BUILT = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Holter</title>
-<h1>Holter is running, but its page is not built</h1>
+# Without an icon of their own, browsers ask for one above whatever prefix there is.
+HEAD = b"""<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,"><title>Holter</title>
+"""
+NOT_BUILT = (
+    HEAD
+    + b"""<h1>Holter is running, but its page is not built</h1>
 <p>This copy of holter was installed without the web page. <code>pip install --force-reinstall holter</code> from a
 wheel brings it; in a checkout, <code>pip install .</code> builds it.</p>
 <p>Everything else works: the API below <code>/api/v1</code>, <code>holter ls</code>, <code>holter show</code> and
 <code>holter why</code>.</p></html>"""
-ENTER = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Holter</title><p>Welcome.</p></html>"""
-STRANGER = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Holter</title>
-<h1>This token is not the right one</h1><p>Open the URL that <code>holter ui</code> printed.</p></html>"""
+)
+ENTER = HEAD + b"<p>Welcome.</p></html>"
+STRANGER = (
+    HEAD + b"<h1>This token is not the right one</h1><p>Open the URL that <code>holter ui</code> printed.</p></html>"
+)
 
 
 class Asset(msgspec.Struct, frozen=True):

@@ -3,21 +3,21 @@
 import contextlib
 from collections.abc import Iterator
 
+from holter.catalog.deletions import delete_run
 from holter.catalog.trash import Trash
 from holter.server.desk import Desk
-from holter.server.ingest.deletions import Deletion
 
 WITHIN_S = 60.0
 
 
 def remove_run(desk: Desk, run: str, *, by: str) -> None:
     """Remove a run from disk and index; from then on what is sent of it is refused. Raises OSError, StorageError."""
-    desk.deletions.note(run, Deletion(by=by, at=desk.now()))
-    try:
-        desk.follower.call(lambda: _remove(desk, run)).result(WITHIN_S)
-    except OSError:
-        desk.deletions.forget(run)
-        raise
+
+    def remove() -> None:
+        delete_run(desk.data, run, by=by)
+        desk.follower.forget(run)
+
+    desk.follower.call(remove).result(WITHIN_S)
 
 
 @contextlib.contextmanager
@@ -33,11 +33,11 @@ def taking_in(desk: Desk, run: str) -> Iterator[None]:
     if desk.deletions.find(run) is None:
         return
     # The deletion is noted before the files go: so what we kept after they went is seen here.
-    desk.follower.call(lambda: _remove(desk, run)).result(WITHIN_S)
+    desk.follower.call(lambda: _remove_again(desk, run)).result(WITHIN_S)
     desk.deletions.check(run)
 
 
-def _remove(desk: Desk, run: str) -> None:
+def _remove_again(desk: Desk, run: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         Trash(desk.data).remove(run)
-    desk.ingest.forget(run)
+    desk.follower.forget(run)

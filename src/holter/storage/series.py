@@ -1,6 +1,6 @@
 """The port for series: points by run, key and step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -89,7 +89,23 @@ class Buckets(msgspec.Struct, frozen=True, eq=False):
     marks: Marks
 
 
-class SeriesStore(Protocol):
+class SeriesReader(Protocol):
+    """Reads points; see `SeriesStore`. Nothing raises for a run or key that is not there: it is empty."""
+
+    def list_series(self, run: str) -> list[SeriesInfo]:
+        """All series of a run, by key."""
+
+    def count_keys(self, runs: Sequence[str]) -> Mapping[str, int]:
+        """Every key that some of these runs have, and how many of them."""
+
+    def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
+        """Every point with a step from `first` to `last`, both included."""
+
+    def buckets(self, lines: Sequence[Line], window: Window) -> list[Buckets]:
+        """At most `window.buckets` buckets for each line, ordered and disjoint, with every point in one of them."""
+
+
+class SeriesStore(SeriesReader, Protocol):
     """Keeps points. Thread-safe; several processes may have the same place open.
 
     - A point is (run, key, step, time, value). NaN and the infinities are values. Steps may come in any order; of
@@ -98,7 +114,6 @@ class SeriesStore(Protocol):
       The batches of a journal come in order; one that begins behind what the store has is refused with OffsetGap.
     - Reads see what this process has appended at the latest after `sync`, and what other processes synced.
     - After the death of a process the caller appends again from `offset` on; then nothing is lost or doubled.
-    - Nothing raises for a run or key that is not there: it is empty.
     """
 
     def append(self, batch: SeriesBatch) -> None:
@@ -106,15 +121,6 @@ class SeriesStore(Protocol):
 
     def offset(self, run: str, journal: str) -> int:
         """From where on the journal must be appended again if this process died now; grows, at times not for long."""
-
-    def list_series(self, run: str) -> list[SeriesInfo]:
-        """All series of a run, by key."""
-
-    def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
-        """Every point with a step from `first` to `last`, both included."""
-
-    def buckets(self, lines: Sequence[Line], window: Window) -> list[Buckets]:
-        """At most `window.buckets` buckets for each line, ordered and disjoint, with every point in one of them."""
 
     def sync(self, run: str | None = None) -> None:
         """Bring what was appended to one run, or all, to where it outlives this process and others see it."""

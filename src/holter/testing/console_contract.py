@@ -1,6 +1,8 @@
 """What every engine promises about consoles, events and blobs, as tests."""
 
+import contextlib
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -105,6 +107,13 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _send(storage: Storage, data: bytes, *, by: int, name: str = "") -> None:
+    """Stage a blob piece by piece, under its own name or another."""
+    have = 0
+    while have < len(data):
+        have = storage.blobs.stage(name or digest_of(data), data[have : have + by], offset=have)
+
+
 class BlobsContract(PortContract):
     """The port `BlobStore`."""
 
@@ -143,6 +152,37 @@ class BlobsContract(PortContract):
         assert storage.blobs.stage(name, b"right", offset=0) == 5
         storage.blobs.seal(name)
         assert storage.blobs.read(name) == b"right"
+
+    def test_many_who_send_the_same_at_once_all_have_it(self, storage: Storage, url: str) -> None:
+        other = open_storage(url)
+
+        def send(data: bytes) -> None:
+            for place in (storage, other):
+                _send(place, data, by=30_000)
+                place.blobs.seal(digest_of(data))
+                place.blobs.attach("run", {"same": digest_of(data)})
+                assert place.blobs.read(digest_of(data)) == data
+
+        for number in range(20):
+            with ThreadPoolExecutor(8) as senders:
+                list(senders.map(send, [bytes([number]) * 70_000] * 8))
+        other.close()
+
+    def test_who_sends_something_else_under_a_name_never_spoils_what_is_sealed(self, storage: Storage) -> None:
+        """One sender is honest, the others send the wrong bytes of the right length under the same name."""
+        right = [bytes([number]) * 50_000 for number in range(20)]
+        for each in right:
+            wrong = each[:-1] + b"!"
+
+            def send(data: bytes, name: str = digest_of(each)) -> None:
+                _send(storage, data, by=20_000, name=name)
+                with contextlib.suppress(DigestMismatch):
+                    storage.blobs.seal(name)
+
+            with ThreadPoolExecutor(4) as senders:
+                list(senders.map(send, [wrong, each, wrong, wrong]))
+            send(each)
+        assert [storage.blobs.read(digest_of(each)) for each in right] == right
 
     @pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "0" * 63])
     def test_what_is_no_digest_is_refused(self, storage: Storage, name: str) -> None:

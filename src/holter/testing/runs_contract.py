@@ -37,6 +37,9 @@ LEAVES = st.one_of(
             "last_step <= 3",
             "ended_at = null",
             "config.flag = true",
+            "config.lr > 0",
+            "id in (r001, r002)",
+            "id != r003",
         ]
     ),
 )
@@ -143,6 +146,33 @@ class RunsContract(PortContract):
         assert found == sorted(found, key=lambda run: _rank(fields[run].get(field), run, is_down=direction == "-"))
         paged = RunQuery(now_ns=NOW_NS, where=where, sort=query.sort, columns=("id",), start=page[0], count=page[1])
         assert [run["id"] for run in storage.runs.query(paged).runs] == found[page[0] : page[0] + page[1]]
+
+    def test_pages_far_down_follow_each_other_and_what_is_written(self, storage: Storage) -> None:
+        storage.runs.put(
+            [RunRow(id=f"r{number:04}", started_ns=number, config={"lr": number}) for number in range(3000)]
+        )
+
+        def page(start: int, text: str = "", *, sort: str = "config.lr") -> list[str]:
+            query = RunQuery(
+                now_ns=NOW_NS, where=parse_filter(text), sort=parse_sort(sort), columns=("id",), start=start, count=2
+            )
+            found = storage.runs.query(query)
+            assert found.total == (3000 if not text else 2500) + added
+            return [run["id"] for run in found.runs]
+
+        added = 0
+        assert page(2000) == ["r2000", "r2001"]
+        assert page(1500) == ["r1500", "r1501"]
+        assert page(2999) == ["r2999"]
+        assert page(5000) == []
+        assert page(2000, sort="-config.lr") == ["r0999", "r0998"]
+        assert page(2000, "config.lr >= 500 and id != r9999") == ["r2500", "r2501"]
+        storage.runs.put([RunRow(id="r9999", config={"lr": -1})])
+        added = 1
+        assert page(2000) == ["r1999", "r2000"]
+        storage.runs.delete("r9999")
+        added = 0
+        assert page(2000) == ["r2000", "r2001"]
 
     def test_only_the_columns_asked_for_are_answered(self, storage: Storage) -> None:
         storage.runs.put([RunRow(id="r", name="n", config={"a.b": {"c": 1}}, summary={"loss": 0.5})])

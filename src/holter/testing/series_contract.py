@@ -91,11 +91,13 @@ class SeriesContract(PortContract):
                     storage.series.sync(run)
         for key in ("a", "b", "c"):
             assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
+        counted = storage.series.count_keys([run, "nobody"])
         storage.series.sync(run)
         for key in ("a", "b", "c"):
             assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
         infos = {info.key: info.points for info in storage.series.list_series(run)}
         assert infos == {key: len(wanted) for key in ("a", "b", "c") if (wanted := expected(journals, key))}
+        assert counted == storage.series.count_keys([run, "nobody"]) == dict.fromkeys(infos, 1)
 
     @given(journals=JOURNALS, count=st.integers(1, 12), ends=st.tuples(STEPS, STEPS))
     @PROPERTY
@@ -185,9 +187,11 @@ class SeriesContract(PortContract):
         replay(storage.series, RUN, journals=journals)
         replay(storage.series, "other", journals=journals)
         storage.series.sync()
+        assert storage.series.count_keys([RUN, "other", "nobody"]) == {"acc": 2, "loss": 2}
         storage.series.delete(RUN)
         storage.series.delete(RUN)
         assert storage.series.list_series(RUN) == []
+        assert storage.series.count_keys([RUN, "other"]) == {"acc": 1, "loss": 1}
         assert [storage.series.offset(RUN, journal.name) for journal in journals] == [0, 0]
         assert len(storage.series.points(Line("other", "loss")).steps) == 11_000
         replay(storage.series, RUN, journals=journals)
@@ -195,6 +199,7 @@ class SeriesContract(PortContract):
 
     def test_what_is_not_there_is_empty(self, storage: Storage) -> None:
         assert storage.series.list_series("nobody") == []
+        assert storage.series.count_keys([]) == {}
         assert len(storage.series.points(Line("nobody", "x")).steps) == 0
         [found] = storage.series.buckets([Line("nobody", "x")], Window(10))
         assert len(found.first) == 0

@@ -300,3 +300,12 @@ def test_what_the_user_s_own_code_raised_before_is_their_own_words() -> None:
     told = diagnose(evidence(exited(1, role="command"), said=lines(first + UNCAUGHT), surroundings=DEAF))
     assert told.cause == "uncaught-exception"
     assert told.confidence >= 0.9
+
+
+def test_what_make_says_of_its_command_is_no_part_of_the_exception() -> None:
+    text = f"{UNCAUGHT}make: *** [Makefile:2: train] Error 1\n"
+
+    found = with_printed_exception(evidence(exited(2, role="command"), said=lines(text))).subject.raised
+
+    assert found is not None
+    assert (found.type, found.message, found.where) == ("ZeroDivisionError", "division by zero", "printed")

@@ -197,6 +197,12 @@ def child(pid: int, status: int, seconds_before: float) -> End:
         # timeout(1) has a code of its own for a command that it ended.
         (exited(124, role="command"), ((31, 15, 0.1),), 31),
         (exited(137, role="command"), ((31, 9, 400),), None),
+        # timeout(1) dies of what its command died of; a program of its own, or one that died before, does not.
+        (signalled(9, role="command"), ((31, 9, 0.1),), 31),
+        (signalled(9, role="command"), ((31, 9, -0.1),), None),
+        (signalled(9, role="command"), ((31, 11, 0.1),), None),
+        (signalled(15, role="command"), ((31, 15, 0.1),), None),
+        (signalled(9), ((31, 9, 0.1),), None),
         # A worker that died was replaced; this exception says nothing of it.
         (failed("ValueError", "bad label"), ((31, 9, 1),), None),
         (failed("RuntimeError", "DataLoader worker (pid(s) 31) exited unexpectedly"), (), None),

@@ -98,3 +98,38 @@ def test_in_a_hang_the_rank_that_torchrun_does_not_blame_is_the_laggard() -> Non
     assert found.cause == "collective-timeout"
     assert found.title == "Rank 0 waited in vain for rank 1, which did not come"
     assert found.confidence < 0.9
+
+
+def test_the_only_rank_that_torchrun_blames_is_known_by_its_own_words() -> None:
+    report = RAISED.partition("[rank0]")[0] + REPORT.format(first=1, other=7, code=1)
+
+    found = ask(report, child(1, 256, before_s=1.2))
+
+    assert found.cause == "uncaught-exception"
+    assert found.title.startswith("ValueError: bad batch")
+
+
+PLAIN = """\
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 9, in <module>
+    step(batch)
+{error}: bad batch
+"""
+
+
+def test_ranks_that_do_not_say_who_they_are_are_known_by_what_all_of_them_raise() -> None:
+    report = PLAIN.format(error="ValueError") * 2 + REPORT.format(first=1, other=0, code=1)
+
+    found = ask(report, child(1, 256, before_s=1.2), child(0, 256, before_s=1.1))
+
+    assert found.cause == "uncaught-exception"
+    assert found.title.startswith("Rank 1: ValueError: bad batch")
+    assert found.confidence < 0.9
+
+
+def test_nobody_can_tell_whose_exception_it_was_where_ranks_raise_several() -> None:
+    raised = PLAIN.format(error="ValueError") + PLAIN.format(error="KeyError")
+
+    found = ask(raised + REPORT.format(first=1, other=0, code=1), child(1, 256, before_s=1.2), child(0, 15, before_s=1))
+
+    assert (found.cause, found.confidence < 0.9) == ("nonzero-exit", True)

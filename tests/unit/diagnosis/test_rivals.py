@@ -261,3 +261,48 @@ def test_a_file_that_could_not_be_opened_from_outside_may_have_been_one_too_many
         True,
         ("too-many-open-files",),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("tool: Cannot allocate memory", "allocation-refused"),
+        ("worker pool: Resource temporarily unavailable", "too-many-processes"),
+    ],
+)
+def test_who_leaves_saying_that_something_was_lacking_may_have_left_for_want_of_it(text: str, cause: str) -> None:
+    told = diagnose(evidence(exited(3), said=(said("loss 0.1", before_s=2), said(text)), state="failed"))
+
+    assert (told.cause, told.confidence < SURE, told.candidates) == ("nonzero-exit", True, (cause,))
+
+
+def test_who_said_so_and_went_on_left_for_a_reason_of_its_own() -> None:
+    lines = (said("tool: Cannot allocate memory", before_s=5), said("threshold missed"))
+    told = diagnose(evidence(exited(3), said=lines, state="failed"))
+
+    assert (told.cause, told.confidence >= SURE) == ("nonzero-exit", True)
+
+
+def test_a_division_of_floats_traps_in_silence() -> None:
+    log = KernelLog(tells_faults=True)
+    told = diagnose(evidence(signalled(8), kernel_log=log, surroundings=Surroundings(heeded=(2,))))
+
+    assert (told.cause, told.confidence, told.candidates) == ("killed", 0.6, ("arithmetic-fault",))
+
+
+def test_another_process_s_fault_is_not_that_of_one_which_another_signal_ended() -> None:
+    line = KernelLine(at_ns=before(0.1), kind="fault", text="python[99]: segfault at 7f00ff8 ip 0f sp 7f01000 error 6")
+    told = diagnose(evidence(signalled(7), kernel_log=KernelLog(lines=(line,))))
+
+    assert told.cause == "bus-error"
+
+
+def test_kills_of_cgroups_beside_it_do_not_account_for_what_its_own_has_counted() -> None:
+    level = MemoryLevel(level=0, path="/job_7", limit_bytes=8e9, usage_bytes=7.9e9, kills=1, kills_lately=1)
+    memory = Memory(levels=(level,), own_bytes=7.8e9)
+
+    def ask(cgroup: str) -> str | None:
+        kill = OomKill(at_ns=before(2), pid=4242, name="python", cgroup=cgroup)
+        return diagnose(evidence(signalled(9), memory=memory, kernel_log=KernelLog(kills=(kill,)))).cause
+
+    assert [ask("/job_8"), ask("/job_7"), ask("/job_7/step_0")] == ["cgroup-out-of-memory", "killed", "killed"]

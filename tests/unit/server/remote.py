@@ -20,7 +20,14 @@ class RemoteJournal:
     """A journal on another machine, whose clock may be wrong."""
 
     def __init__(
-        self, directory: Path, run: str, *, clock: FakeClock, writer: str = "client", attempt: int = 1
+        self,
+        directory: Path,
+        run: str,
+        *,
+        clock: FakeClock,
+        writer: str = "client",
+        attempt: int = 1,
+        boot_id: str = "their-boot",
     ) -> None:
         self.directory = directory
         self.run = run
@@ -30,7 +37,7 @@ class RemoteJournal:
             run=run,
             writer=writer,
             host="far-away",
-            boot_id="their-boot",
+            boot_id=boot_id,
             pid=PID,
             process_started=1,
             holter="0",
@@ -64,8 +71,8 @@ class RemoteJournal:
             )
             self.step += 1
 
-    def beat(self) -> None:
-        self.say(Beat(at_ns=self.clock.now_ns(), monotonic_ns=0, pids=(PID,)))
+    def beat(self, up_s: float = 0.0) -> None:
+        self.say(Beat(at_ns=self.clock.now_ns(), monotonic_ns=int(up_s * 1e9), pids=(PID,)))
 
     def finish(self) -> None:
         self.say(Finished(at_ns=self.clock.now_ns(), exit_code=0))

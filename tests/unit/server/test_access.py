@@ -1,7 +1,9 @@
 """Keys, tokens, sessions: who somebody is, and for how long."""
 
+import hmac
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holter.errors import Refused, UsageError
@@ -53,6 +55,21 @@ def test_nothing_like_a_key_is_one(keys: KeyRing) -> None:
     for wrong in ("", "hk", "hk__", f"hk_{key.id}_", f"xx_{text[3:]}", text[:-1], text + "x", key.digest, "ü" * 40):
         assert door.check(wrong) is None, wrong
     assert door.identify({"authorization": f"Basic {text}"}) is None
+
+
+def test_every_secret_is_compared_in_constant_time(keys: KeyRing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the one function that does so says no, nothing opens: so nothing else decides."""
+    _, text = keys.add("ci", "admin", now=1.0)
+    door = doorman(keys, token="t" * 64)
+    visitor = door.check(text)
+    assert visitor is not None
+    session = msgspec.structs.replace(visitor, session=door.open_session(visitor))
+    cookie = {"cookie": f"{door.cookie}={session.session}"}
+    assert None not in (door.check("t" * 64), door.identify(cookie))
+    assert door.is_from_page(session, door.csrf(session.session))
+    monkeypatch.setattr(hmac, "compare_digest", lambda one, other: False)
+    assert (door.check(text), door.check("t" * 64), door.identify(cookie)) == (None, None, None)
+    assert not door.is_from_page(session, door.csrf(session.session))
 
 
 def test_only_the_hash_of_a_key_is_kept(keys: KeyRing, tmp_path: Path) -> None:

@@ -69,6 +69,20 @@ def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
         seen = desk.changes.seq
 
 
+def test_a_run_that_was_lost_costs_nothing_until_it_is_heard_of_again(desk: Desk) -> None:
+    desk.follower._lateness = Lateness(stale_s=0.0, crashed_s=0.0)
+    journal = Journal(directory(desk), elsewhere()).say(named("far")).log(range(3))
+    tick(desk)
+    tick(desk)
+    assert desk.follower._open == {}
+    desk.follower._lateness = Lateness()
+    seen = desk.changes.seq
+    journal.log(range(3, 6))
+    tick(desk)
+    assert dict(announced(desk, seen))["run"]["state"] == "running"
+    assert list(desk.follower._open) == ["r1"]
+
+
 def test_what_was_received_does_not_wait_for_the_next_tick(desk: Desk, tmp_path: Path) -> None:
     far = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
     far.describe()

@@ -49,6 +49,27 @@ def test_several_runs_can_be_drawn_as_one(storage: Storage) -> None:
     np.testing.assert_allclose(found.mean, [(12 + 5) / 2, (37 + 5) / 2, (62 + 5) / 2, (87 + 5) / 2])
 
 
+@pytest.mark.parametrize("x", ["step", "relative", "time"])
+def test_a_mean_of_few_points_is_of_all_runs_everywhere(x: str) -> None:
+    storage = open_storage("memory:")
+    for number, run in enumerate("abc"):
+        rows = [Write(("loss",), step, 1_000 * step + 70 * number, (100.0 * number,)) for step in range(0, 40, 2)]
+        replay(storage.series, run, journals=[Journal(run * 32, rows)])
+        storage.runs.put([RunRow(id=run, started_ns=0)])
+    found = draw_mean(storage, Chart(lines=tuple((run, "loss") for run in "abc"), x=x, buckets=300))
+    assert len(found.first) == (20 if x == "step" else 9)
+    np.testing.assert_allclose(found.mean, 100, atol=25 if x != "step" else 0)
+    assert (found.low.tolist(), found.high.tolist()) == ([0.0] * len(found.first), [200.0] * len(found.first))
+
+
+def test_a_mean_leaves_room_for_the_line_that_has_the_fewest_points(storage: Storage) -> None:
+    rows = [Write(("loss",), step, 1_000, (5.0,)) for step in range(0, 100, 11)]
+    replay(storage.series, "rare", journals=[Journal("c" * 32, rows)])
+    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("rare", "loss")), buckets=300))
+    assert len(found.first) == 10
+    assert found.low.tolist() == [min(5.0, 10.0 * bucket) for bucket in range(10)]
+
+
 def test_a_chart_has_a_limit(storage: Storage) -> None:
     with pytest.raises(UsageError, match="buckets"):
         draw(storage, Chart(lines=(), buckets=10**9))

@@ -1,7 +1,8 @@
 """Ranges of journals become the files that they were cut from."""
 
+import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,49 @@ def test_a_transcript_grows_by_ranges(received: ReceivedRuns, tmp_path: Path) ->
     assert received.accept_transcript("r1", "output.log", offset=9, data=b"x") == 4
     assert received.accept_transcript("r1", "output.log", offset=2, data=b"e\ntwo\n") == 8
     assert (tmp_path / "data" / "runs" / "r1" / "output.log").read_bytes() == b"one\ntwo\n"
+
+
+class Unsynced:
+    """What was written, made or named and not brought to the disk since, by inode."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.inodes: set[int] = set()
+        self._open, self._mkdir = os.open, os.mkdir
+        patch.setattr(os, "open", self._opening)
+        patch.setattr(os, "mkdir", self._making)
+        for name in ("pwrite", "write", "ftruncate"):
+            patch.setattr(os, name, self._noting(getattr(os, name), self.inodes.add))
+        for name in ("fsync", "fdatasync"):
+            patch.setattr(os, name, self._noting(getattr(os, name), self.inodes.discard))
+
+    def _noting(self, real: Callable[..., object], note: Callable[[int], None]) -> Callable[..., object]:
+        def noted(fd: int, *rest: object) -> object:
+            note(os.fstat(fd).st_ino)
+            return real(fd, *rest)
+
+        return noted
+
+    def _opening(self, path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT and not os.path.exists(path):
+            self.inodes.add(os.stat(os.path.dirname(path)).st_ino)
+        return self._open(path, flags, mode)
+
+    def _making(self, path: str, mode: int) -> None:
+        self._mkdir(path, mode)
+        if path.endswith("r1"):  # what is above it is there before anything can be acknowledged
+            self.inodes.add(os.stat(os.path.dirname(path)).st_ino)
+
+
+def test_whatever_is_acknowledged_was_brought_to_the_disk_before(
+    journal: RemoteJournal, received: ReceivedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file that was written to, and the directory of every new one."""
+    unsynced = Unsynced(monkeypatch)
+    data, have, left = journal.stream(), 0, []
+    while have < len(data):
+        have = received.accept(journal.id, "r1", offset=have, data=data[have : have + 50_000])
+        left.append(set(unsynced.inodes))
+    received.accept_transcript("r1", "output.log", offset=0, data=b"hello\n")
+    left.append(set(unsynced.inodes))
+    assert len(list((tmp_path / "data" / "runs" / "r1").glob("*.seg"))) == 3
+    assert left == [set()] * len(left)

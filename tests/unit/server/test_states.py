@@ -11,6 +11,7 @@ from holter.model.state import Lateness
 from holter.server.ingest.ingest import Ingest
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
+from holter.storage.series import Line
 from holter.testing.clocks import FakeClock
 from tests.unit.journal.recording import scratch
 from tests.unit.server.remote import RemoteJournal, send, stamp
@@ -202,3 +203,29 @@ def test_a_late_run_is_stale_before_it_is_crashed(world: World) -> None:
     world.wait(20)
     assert stale(world.storage, world.clock)
     assert world.state() == "running"
+
+
+def test_hours_without_a_network_cost_nothing_but_time(world: World) -> None:
+    """A row each minute and a heartbeat each five seconds go on for six hours, of which the server hears nothing."""
+    world.program.log()
+    world.deliver()
+    world.ingest.tick()
+    for minute in range(6 * 60):
+        for _ in range(12):
+            world.wait(5)
+            world.sidecar.beat()
+        world.program.log()
+        if minute in (2, 180, 359):
+            world.ingest.tick()
+            assert world.state() == "crashed"
+    for _ in range(200):  # piece by piece, as a sender does
+        world.deliver(5_000)
+        world.ingest.tick()
+    assert world.state() == "running"
+    points = world.storage.series.points(Line("r1", "loss"))
+    assert points.steps.tolist() == list(range(361))
+    assert points.values.tolist() == [step * 0.5 for step in range(361)]
+    assert (points.at_ns[-1] - points.at_ns[0]) / 1e9 == pytest.approx(6 * 3600, abs=1)
+    world.do("restart", 0)
+    world.do("rebuild", 0)
+    assert (world.state(), len(world.storage.series.points(Line("r1", "loss")).steps)) == ("running", 361)

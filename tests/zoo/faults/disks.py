@@ -118,4 +118,17 @@ FAULTS = [
         command=("bash", "-c", f"{PYTHON} {SCRIPT} > disk/train.log 2>&1"),
         ends=(1, 120),
     ),
+    full(
+        "packs a directory with tar, which finds the disk full",
+        "os.mkdir('samples')\nfor number in range(12):\n"
+        "    open(f'samples/{number}.bin', 'wb').write(os.urandom(1 << 20))\n"
+        "subprocess.run(['tar', '-cf', 'disk/samples.tar', 'samples'], check=True)",
+    ),
+    # What it hears is that nobody reads from its pipe any more.
+    full(
+        "writes through gzip, which leaves when the disk is full",
+        "with open('disk/corpus.gz', 'wb') as file:\n"
+        "    packer = subprocess.Popen(['gzip', '-1'], stdin=subprocess.PIPE, stdout=file)\n"
+        "    for _ in range(400):\n        packer.stdin.write(os.urandom(100_000))\n        packer.stdin.flush()",
+    ),
 ]

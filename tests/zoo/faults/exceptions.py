@@ -241,4 +241,19 @@ FAULTS = [
         "sys.excepthook = lambda kind, error, trace: print(f'ERROR {kind.__name__}: {error}', file=sys.stderr)\n"
         "raise LookupError('no scheduler called cosine_with_restart')",
     ),
+    # It is the data that is not finite: nothing that was logged ever was.
+    failing(
+        "has a column that is not a number and a model that says so",
+        "import numpy\nfor step in range(30):\n    log(loss=0.69, auc=0.5)\n"
+        "features = numpy.array([[1.0, 2.0], [numpy.nan, 4.0]])\nif not numpy.isfinite(features).all():\n"
+        "    raise ValueError('Input X contains NaN. GradientBoosting does not accept missing values encoded as NaN')",
+    ),
+    failing(
+        "raises under make",
+        "for step in range(20):\n    log(loss=0.5)\n"
+        "raise TypeError(\"AdamW.__init__() got an unexpected keyword argument 'fused_kernels'\")",
+        command=("bash", "-c", f"printf 'train:\\n\\t@{PYTHON} {SCRIPT}\\n' > Makefile\nmake train"),
+        code=2,
+        needs=("gcc",),  # Who has the one has the other.
+    ),
 ]

@@ -306,19 +306,6 @@ FAULTS = [
             log(batch=batches.get(timeout=4))
         """,
     ),
-    # Not a number from the first row on: it is the data, not the training.
-    failing(
-        "has a column that is not a number and a model that says so",
-        """
-        import numpy
-        begin()
-        for step in range(30):
-            log(loss=0.69, auc=0.5)
-        features = numpy.array([[1.0, 2.0], [numpy.nan, 4.0]])
-        if not numpy.isfinite(features).all():
-            raise ValueError("Input X contains NaN. GradientBoosting does not accept missing values encoded as NaN")
-        """,
-    ),
     failing(
         "lowers its loss scale until there is nothing left to lower",
         """

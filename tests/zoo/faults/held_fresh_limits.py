@@ -29,14 +29,6 @@ def fill_disk(scene: Scene) -> None:
     )
 
 
-TEAM = """
-#include <unistd.h>
-extern "C" void work() {
-    #pragma omp parallel num_threads(120)
-    usleep(2000000);
-}
-"""
-
 READERS = """
 #include <chrono>
 #include <thread>
@@ -82,28 +74,6 @@ FAULTS = [
         torch.save(state, "disk/epoch-4.pt", _use_new_zipfile_serialization=False)
         """,
         needs=TORCH,
-    ),
-    full(
-        "packs a directory with tar, which finds the disk full",
-        """
-        begin()
-        os.mkdir("samples")
-        for number in range(12):
-            open(f"samples/{number}.bin", "wb").write(os.urandom(1 << 20))
-        subprocess.run(["tar", "-cf", "disk/samples.tar", "samples"], check=True)
-        """,
-    ),
-    # What it hears is that nobody reads from its pipe any more.
-    full(
-        "writes through gzip, which leaves when the disk is full",
-        """
-        begin()
-        with open("disk/corpus.gz", "wb") as file:
-            packer = subprocess.Popen(["gzip", "-1"], stdin=subprocess.PIPE, stdout=file)
-            for _ in range(400):
-                packer.stdin.write(os.urandom(100_000))
-                packer.stdin.flush()
-        """,
     ),
     full(
         "has a thread that saves, and hears of its failure at the next step",
@@ -190,14 +160,6 @@ FAULTS = [
         """,
         cause=FILES,
         strike=lowered("--nofile=64:64"),
-    ),
-    # The library of the compiler says so, and leaves with 1 by itself.
-    failing(
-        "has a native library that may not start its team of threads",
-        BUILD.format(source=TEAM, options=["-fopenmp"]) + "begin()\nload().work()\n",
-        cause=TASKS,
-        place=Place(tasks=60),
-        needs=("g++",),
     ),
     # Refused a thread, C++ throws and nobody catches: one is the reason, the other the end.
     failing(

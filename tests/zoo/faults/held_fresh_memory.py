@@ -218,17 +218,6 @@ FAULTS = [
             held.append(bytearray(b"x") * (2 << 20)); time.sleep(0.01)
         """,
     ),
-    grown(
-        "is killed for memory within a limit of time that it would have kept",
-        """
-        begin()
-        held = []
-        while True:
-            held.append(bytearray(b"x") * (2 << 20)); time.sleep(0.01)
-        """,
-        command=("timeout", "60", PYTHON, SCRIPT),
-        ends=(-signal.SIGKILL, 137),
-    ),
     # The pool puts another worker in its place and says nothing; the result never comes.
     failing(
         "waits for a result of a worker that was killed for memory",
@@ -307,20 +296,6 @@ FAULTS = [
         import pyarrow
         begin()
         pyarrow.allocate_buffer(1 << 49)
-        """,
-    ),
-    refused(
-        "reads a table with little address space left",
-        """
-        import resource
-        import pandas
-        with open("train.csv", "w") as file:
-            for _ in range(60):
-                file.write("0.123456789,0.987654321,some text that repeats\\n" * 20_000)
-        begin()
-        pages = int(open("/proc/self/statm").read().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (40 << 20),) * 2)
-        pandas.read_csv("train.csv", low_memory=False)
         """,
     ),
     # There is memory enough; there may be no more maps.

@@ -5,7 +5,7 @@ import textwrap
 from typing import Any
 
 from tests.zoo.fault import Fault, Place
-from tests.zoo.faults.held_fresh_exceptions import IMPORTS, TORCH, failing, written
+from tests.zoo.faults.held_fresh_exceptions import IMPORTS, failing, written
 from tests.zoo.faults.memory import TAKING, limit
 
 SEGMENTATION, OVERFLOW, ABORTED = "segmentation-fault", "stack-overflow", "aborted"
@@ -108,14 +108,6 @@ FAULTS = [
         number=signal.SIGSEGV,
         cause=SEGMENTATION,
     ),
-    # All of its work is done; it is the library's own clean-up that faults.
-    built(
-        "comes to its end and faults in a library's last act",
-        "__attribute__((destructor)) static void close_device() { *(volatile int *)16 = 0; }\n"
-        'extern "C" void work() {}',
-        number=signal.SIGSEGV,
-        cause=SEGMENTATION,
-    ),
     built(
         "frees a buffer that has two owners",
         "struct Buffer { char *data = new char[256]; ~Buffer() { delete[] data; } };\n"
@@ -172,19 +164,6 @@ FAULTS = [
     ),
     built("matches a long text with an expression that recurses", EXPRESSION, number=signal.SIGSEGV, cause=OVERFLOW),
     dying(
-        "traps floating point and divides by zero in numpy",
-        """
-        import numpy
-        begin()
-        counts = numpy.array([3.0, 0.0, 5.0] * 100)
-        ctypes.CDLL("libm.so.6").feenableexcept(4)
-        print((1.0 / counts).sum())
-        """,
-        number=signal.SIGFPE,
-        cause=ARITHMETIC,
-        needs=("x86-64",),
-    ),
-    dying(
         "writes over the head of an object",
         """
         begin()
@@ -206,22 +185,6 @@ FAULTS = [
         """,
         number=signal.SIGSEGV,
         cause=SEGMENTATION,
-    ),
-    dying(
-        "maps a checkpoint that it then writes anew",
-        """
-        import torch
-        torch.save({"weight": torch.ones(2 << 20)}, "last.ckpt")
-        begin()
-        weights = torch.load("last.ckpt", mmap=True)
-        log(mean=weights["weight"].mean().item())
-        with open("last.ckpt", "wb") as file:
-            file.write(b"PK")
-        log(mean=weights["weight"].mean().item())
-        """,
-        number=signal.SIGBUS,
-        cause=BUS,
-        needs=TORCH,
     ),
     # The child's death was tolerated, and is another matter.
     dying(

@@ -1,14 +1,11 @@
 """Ranks of torchrun, of a launcher of somebody's own and of SLURM: who failed first, and for what."""
 
-import signal
 import textwrap
-import time
 from typing import Any
 
 from tests.zoo.fault import PYTHON, SCRIPT, Fault, Place
 from tests.zoo.faults.ranks import BY_HAND, TORCHRUN
 from tests.zoo.faults.slurm import CALM
-from tests.zoo.scene import Scene
 
 RAISED, TERMINATED = "uncaught-exception", "terminated"
 
@@ -22,8 +19,6 @@ dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
 rank = dist.get_rank()
 begin()
 """
-
-RESTARTED = (*TORCHRUN[:-1], "--max-restarts=1", SCRIPT)
 
 
 def ranks(name: str, body: str, **more: Any) -> Fault:
@@ -40,12 +35,6 @@ def job(name: str, body: str, **more: Any) -> Fault:
     return Fault(name=f"is a job of SLURM that {name}", program=program, **{**usual, **more})
 
 
-def terminate_agent(scene: Scene) -> None:
-    scene.await_mark("staying")
-    time.sleep(1.0)
-    scene.kill(signal.SIGTERM, scene.pid_of("agent"))
-
-
 FAULTS = [
     ranks(
         "has a rank under torchrun that finds the disk full",
@@ -59,16 +48,6 @@ FAULTS = [
         """,
         cause="disk-full",
         place=Place(disks=(("disk", "size=3m"),)),
-    ),
-    # Rank 1 has fewer batches and comes to its end; what rank 0 meets is a connection that closed.
-    ranks(
-        "has ranks under torchrun of which one has fewer batches",
-        """
-        for step in range(400 if rank == 0 else 30):
-            dist.all_reduce(torch.ones(1))
-            log(loss=1 / (step + 1)); time.sleep(0.02)
-        """,
-        cause=RAISED,
     ),
     ranks(
         "has ranks under torchrun with parameters that no step uses",
@@ -86,31 +65,6 @@ FAULTS = [
             log(loss=loss.item())
         """,
         cause=RAISED,
-    ),
-    Fault(
-        name="has ranks under torchrun that are started again and fail again",
-        program="import os, time\nfrom training import begin, log\nbegin()\n"
-        "for step in range(20):\n    log(loss=1 / (step + 1)); time.sleep(0.02)\n"
-        "attempt = os.environ['TORCHELASTIC_RESTART_COUNT']\n"
-        "raise OverflowError(f'too many tokens in attempt {attempt}')\n",
-        command=RESTARTED,
-        ends=(1,),
-        state="failed",
-        cause=RAISED,
-        processes=2,
-        needs=("torch",),
-        takes_s=120.0,
-    ),
-    ranks(
-        "has ranks under torchrun whose launcher somebody terminates",
-        """
-        if rank == 0:
-            mark("agent", os.getppid())
-        stay()
-        """,
-        cause=TERMINATED,
-        state="crashed",
-        strike=terminate_agent,
     ),
     # Nobody waits for the other: each is a process by itself, and the second dies of what it was refused.
     Fault(

@@ -12,11 +12,6 @@ trap 'code=$?; echo "[$(date +%T)] line $LINENO: exited with $code (OOMKilled?)"
 {PYTHON} {SCRIPT} 2>&1 | tee train.log
 """
 
-MAKE = f"""
-printf 'train:\\n\\t@{PYTHON} {SCRIPT}\\n' > Makefile
-make train
-"""
-
 # As a launcher that builds a command, waits for it, and raises what subprocess gives it.
 LAUNCHER = """
 import subprocess, sys
@@ -189,18 +184,6 @@ FAULTS = [
         command=(PYTHON, "-c", LAUNCHER, SCRIPT),
     ),
     failing(
-        "raises under make",
-        """
-        begin()
-        for step in range(20):
-            log(loss=0.5)
-        raise TypeError("AdamW.__init__() got an unexpected keyword argument 'fused_kernels'")
-        """,
-        command=shelled(MAKE),
-        code=2,
-        needs=("gcc",),  # Who has the one has the other.
-    ),
-    failing(
         "raises in a script that traps errors and blames the memory",
         """
         begin()
@@ -370,16 +353,5 @@ FAULTS = [
             log(mean=scripted(torch.ones(2), n).mean().item())
         """,
         needs=TORCH,
-    ),
-    # It takes the signal's number for a code, as its shell would; the fault was that of the evaluation.
-    failing(
-        "runs its evaluation in a shell, where it faults",
-        """
-        begin()
-        code = subprocess.run(["bash", "-c", "$0 -c 'import ctypes; ctypes.string_at(0)'; exit $?", sys.executable])
-        if code.returncode:
-            raise SystemExit(f"evaluation exited with {code.returncode}")
-        """,
-        cause="segmentation-fault",
     ),
 ]

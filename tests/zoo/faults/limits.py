@@ -7,6 +7,14 @@ from tests.zoo.fault import Fault, Place
 
 FILES = "too-many-open-files"
 
+TEAM = """
+#include <unistd.h>
+void work(void) {
+    #pragma omp parallel num_threads(120)
+    usleep(2000000);
+}
+"""
+
 
 def limited(name: str, body: str, *, cause: str, **more: Any) -> Fault:
     """A program that meets a limit and fails."""
@@ -188,5 +196,15 @@ FAULTS = [
         "except OSError:\n    pass\nsqlite3.connect('trials.db').execute('CREATE TABLE trial (value)')",
         cause=FILES,
         place=Place(limits=("--nofile=140",)),
+    ),
+    # The library of the compiler says so, and leaves with 1 by itself.
+    limited(
+        "has a native library that may not start its team of threads",
+        f"open('team.c', 'w').write({TEAM!r})\n"
+        "subprocess.run(['gcc', '-w', '-shared', '-fPIC', '-fopenmp', '-o', 'team.so', 'team.c'], check=True)\n"
+        "import ctypes\nctypes.CDLL('./team.so').work()",
+        cause="too-many-processes",
+        place=Place(tasks=60),
+        needs=("gcc",),
     ),
 ]

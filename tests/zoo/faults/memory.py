@@ -467,4 +467,22 @@ FAULTS = [
         place=limit(230),
         ends=(5,),
     ),
+    starved(
+        "is killed for memory within a limit of time that it would have kept",
+        "begin()\nheld = []\nwhile True:\n    held.append(bytearray(b'x') * (2 << 20)); time.sleep(0.01)",
+        place=limit(240),
+        command=("timeout", "60", PYTHON, SCRIPT),
+        ends=(*KILLED, 137),
+        state="crashed",
+    ),
+    child(
+        "reads a table with little address space left",
+        "import resource\nimport pandas\nwith open('train.csv', 'w') as file:\n"
+        "    file.write('0.123456789,0.987654321,some text that repeats\\n' * 1_200_000)\nbegin()\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * 4096\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (40 << 20),) * 2)\n"
+        "pandas.read_csv('train.csv', low_memory=False)",
+        cause="allocation-refused",
+        place=Place(),
+    ),
 ]

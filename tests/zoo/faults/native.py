@@ -349,4 +349,28 @@ FAULTS = [
         PTHREAD + "static void *body(void *p) { usleep(300000); return *(void **)p; }",
         cause="segmentation-fault",
     ),
+    # All of its work is done; it is the library's own clean-up that faults.
+    library(
+        "comes to its end and faults in a library's last act",
+        signal.SIGSEGV,
+        "__attribute__((destructor)) static void close_device(void) { *(volatile int *)16 = 0; }\nvoid work(void) {}",
+        cause="segmentation-fault",
+    ),
+    native(
+        "traps floating point and divides by zero in numpy",
+        signal.SIGFPE,
+        cause="arithmetic-fault",
+        body="import ctypes, numpy\ncounts = numpy.array([3.0, 0.0, 5.0] * 100)\n"
+        "ctypes.CDLL('libm.so.6').feenableexcept(4)\nprint((1.0 / counts).sum())",
+        needs=("x86-64",),
+    ),
+    native(
+        "maps a checkpoint that it then writes anew",
+        signal.SIGBUS,
+        cause="bus-error",
+        body="import torch\ntorch.save({'weight': torch.ones(2 << 20)}, 'last.ckpt')\n"
+        "weights = torch.load('last.ckpt', mmap=True)\nopen('last.ckpt', 'wb').write(b'PK')\n"
+        "print(weights['weight'].mean().item())",
+        needs=("torch",),
+    ),
 ]

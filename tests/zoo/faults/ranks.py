@@ -67,6 +67,10 @@ def kill_rank(scene: Scene) -> None:
     scene.kill(signal.SIGKILL, scene.rank(1))
 
 
+def terminate_agent(scene: Scene) -> None:
+    scene.kill(signal.SIGTERM, scene.pid_of("agent"))
+
+
 def torchrun(name: str, fate: str, *, state: str, cause: str, **more: Any) -> Fault:
     # Seen from outside it is torchrun that ends, with 1.
     return Fault(
@@ -141,5 +145,33 @@ FAULTS = [
         "bytearray(1 << 50)",
         state="failed",
         cause="allocation-refused",
+    ),
+    # Rank 1 has fewer batches and comes to its end; what rank 0 meets is a connection that closed.
+    torchrun(
+        "has ranks under torchrun of which one has fewer batches",
+        "break",
+        state="failed",
+        cause="uncaught-exception",
+    ),
+    torchrun(
+        "has ranks under torchrun whose launcher somebody terminates",
+        "mark('agent', os.getppid()); time.sleep(60)",
+        state="crashed",
+        cause="terminated",
+        strike=terminate_agent,
+    ),
+    Fault(
+        name="has ranks under torchrun that are started again and fail again",
+        program="import os, time\nfrom training import begin, log\nbegin()\n"
+        "for step in range(20):\n    log(loss=1 / (step + 1)); time.sleep(0.02)\n"
+        "attempt = os.environ['TORCHELASTIC_RESTART_COUNT']\n"
+        "raise OverflowError(f'too many tokens in attempt {attempt}')\n",
+        command=(*TORCHRUN[:-1], "--max-restarts=1", SCRIPT),
+        ends=(1,),
+        state="failed",
+        cause="uncaught-exception",
+        processes=2,
+        needs=("torch",),
+        takes_s=120.0,
     ),
 ]

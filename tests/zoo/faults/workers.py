@@ -311,4 +311,11 @@ FAULTS = [
         ends=(143,),
         strike=terminate_worker,
     ),
+    inline(
+        "runs its evaluation in a shell, where it faults",
+        "evaluation = '$0 -c \"import ctypes; ctypes.string_at(0)\"; exit $?'\n"
+        "code = subprocess.run(['bash', '-c', evaluation, sys.executable]).returncode\n"
+        "if code:\n    raise SystemExit(f'evaluation exited with {code}')",
+        cause="segmentation-fault",
+    ),
 ]

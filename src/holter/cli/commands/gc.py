@@ -11,7 +11,11 @@ import sys
 import time
 from typing import Any
 
+import msgspec
+
 from holter.catalog.catalog import Catalog
+from holter.catalog.deletions import delete_run
+from holter.catalog.people import user_name
 from holter.catalog.removal import Candidate, Choice, Criteria, choose, protection
 from holter.catalog.trash import Trash, weigh
 from holter.cli.choice import open_catalog
@@ -89,18 +93,19 @@ def _candidates(catalog: Catalog) -> list[Candidate]:
 
 def _remove(chosen: list[Candidate], catalog: Catalog) -> tuple[list[Candidate], dict[str, str]]:
     """Returns what went, and by id why something else did not."""
-    trash = Trash(catalog.data)
     removed: list[Candidate] = []
     failures: dict[str, str] = {}
     for each in chosen:
         try:
-            # Time has passed since the choice, and somebody may have continued the run.
+            # Time has passed since the choice: somebody may have continued the run. That we look at it does not count.
+            touched_at = weigh(each.view, is_settled=each.is_settled).touched_at
             loaded = catalog.load(each.view.id, patience_s=0.0)
-            again = weigh(loaded.view, is_settled=loaded.is_settled)
+            weighed = weigh(loaded.view, is_settled=loaded.is_settled)
+            again = msgspec.structs.replace(weighed, touched_at=touched_at)
             if because := protection(again, time.time()):
                 failures[each.view.id] = because
                 continue
-            trash.remove(each.view.id)
+            delete_run(catalog.data, each.view.id, by=user_name())
             removed.append(each)
         except OSError as error:
             failures[each.view.id] = error.strerror or str(error)

@@ -5,9 +5,9 @@ it back.
 """
 
 import argparse
-import getpass
 
 from holter.catalog.marking import DEAD, mark
+from holter.catalog.people import user_name
 from holter.cli.choice import load_chosen
 from holter.cli.figures import clean
 from holter.errors import UsageError
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.undo and not args.reason:
         raise UsageError("a mark needs a reason, for those who wonder later: add --reason TEXT")
     loaded = load_chosen(args.run)
-    mark(loaded, args.state or "", reason=args.reason or "taken back", by=getpass.getuser())
+    mark(loaded, args.state or "", reason=args.reason or "taken back", by=user_name())
     loaded = load_chosen(loaded.view.id)
     print(f"{clean(loaded.view.name)} ({loaded.view.id}) is {loaded.view.state}: {clean(loaded.outcome.because)}")
     return 0

@@ -40,6 +40,8 @@ def is_own(file: str) -> bool:
     """Whether a file is neither installed nor part of Python nor ours."""
     if file.startswith("<"):
         return file.startswith(_TYPED)
+    if file.endswith(".pyx") and not os.path.exists(file):
+        return False  # a compiled module names its source as it lay where somebody built it
     return not file.startswith(_NOT_OWN) and not any(mark in file for mark in _INSTALLED)
 
 

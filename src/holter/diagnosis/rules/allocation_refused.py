@@ -12,6 +12,7 @@ import re
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.printed import WITHOUT_CLIENT
 from holter.diagnosis.processes import left_with
 from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said, signalled
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
@@ -21,6 +22,7 @@ from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
+UNSEEN = 0.65
 NEAR = 0.75
 _ARRAY = re.compile(r"Unable to allocate ([\d.]+) ?([KMGTPE]?)i?B for an array")
 _BYTES = re.compile(r"(?:tried to allocate|allocat\w*) (\d{4,}) bytes")
@@ -30,6 +32,13 @@ _SAYS = re.compile(
     r"|mmap.*Cannot allocate|out of memory allocating|malloc of size \d+ failed",
     re.DOTALL,
 )
+_SAYS_NO_MEMORY = re.compile(
+    r"\bout of memory\b|\bmemory exhausted\b|(?:not enough|insufficient) memory|memory allocation fail"
+    r"|(?:cannot|could not|failed to|unable to) allocate",
+    re.IGNORECASE,
+)
+"""As libraries say it that have one type for all of their errors. It may be anybody's memory: where somebody looked, a
+limit must be near."""
 _BAD_ALLOC = re.compile(r"std::bad_alloc|memory allocation of \d+ bytes failed|bad_array_new_length")
 _GPU = re.compile(r"CUDA|GPU|HIP|MPS", re.IGNORECASE)
 _THREAD = re.compile(r"can't start new thread")
@@ -55,10 +64,12 @@ def _confidence(evidence: Evidence, raised: Raised) -> float | None:
     names = type_names(raised) if not is_own_raise(raised) else {each.type for each in raised.causes}
     is_typed = bool(names & {"MemoryError", "_ArrayMemoryError"})
     number = errnos.find_errno(raised, errno.ENOMEM)
-    is_thread = _THREAD.search(text) is not None and _is_limited(evidence)
-    if not is_typed and number is None and not _SAYS.search(text) and not is_thread:
-        return None
-    if _is_limited(evidence):
+    is_limited = _is_limited(evidence)
+    says_so = _SAYS_NO_MEMORY.search(text) is not None
+    is_likely = is_limited and (says_so or _THREAD.search(text) is not None)
+    if not is_typed and number is None and not _SAYS.search(text) and not is_likely:
+        return UNSEEN if says_so and evidence.subject.role in WITHOUT_CLIENT else None
+    if is_limited:
         return LIMITED
     asked = asked_bytes(text)
     if asked is not None and is_absurd(evidence, asked):
@@ -147,6 +158,8 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) were in use")]
 
 
+_TOKENS = "Error tokenizing data. C error: out of memory"
+_ROOM = Surroundings(address_space_bytes=300 * 2**20, address_space_limit_bytes=1000 * 2**20)
 _LIMIT = Surroundings(address_space_bytes=950 * 2**20, address_space_limit_bytes=1000 * 2**20)
 _NUMPY = "numpy._core._exceptions._ArrayMemoryError"
 _ABSURD = "Unable to allocate 32.0 TiB for an array with shape (2097152, 2097152) and data type float64"
@@ -166,12 +179,16 @@ EXAMPLES = [
     Example(evidence(failed("RuntimeError", _TORCH)), fires=True),
     Example(evidence(failed("OSError", "[Errno 12] Cannot allocate memory", statement="os.fork()")), fires=True),
     Example(evidence(signalled(6), said=(_CPP,), surroundings=_LIMIT), fires=True),
+    # A library with a type of its own for all errors, near a limit and far from one.
+    Example(evidence(failed("pandas.errors.ParserError", _TOKENS), surroundings=_LIMIT), fires=True),
+    Example(evidence(failed("pandas.errors.ParserError", _TOKENS), surroundings=_ROOM), fires=False),
+    Example(evidence(failed("pandas.errors.ParserError", _TOKENS, role="command")), fires=True),
     # A thread wants a stack; where there is room for one, it was refused for another reason.
     Example(evidence(failed("RuntimeError", "can't start new thread"), surroundings=_LIMIT), fires=True),
     Example(
         evidence(
             failed("RuntimeError", "can't start new thread"),
-            surroundings=Surroundings(address_space_bytes=300 * 2**20, address_space_limit_bytes=1000 * 2**20),
+            surroundings=_ROOM,
         ),
         fires=False,
     ),

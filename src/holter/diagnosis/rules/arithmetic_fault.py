@@ -1,7 +1,8 @@
 """Native code divided an integer by zero, or the smallest one by -1, and the kernel ended the process.
 
-Floating-point numbers become infinite or NaN instead; only integers do this. An empty batch, a length or stride of 0
-and a modulus of 0 are the usual reasons. Python's own division raises ZeroDivisionError.
+Floating-point numbers become infinite or NaN instead, unless the program or a library has asked for traps
+(`feenableexcept`). An empty batch, a length or stride of 0 and a modulus of 0 are the usual reasons. Python's own
+division raises ZeroDivisionError.
 
 Check for sizes of 0 before the call into the library that the stack names.
 """
@@ -15,6 +16,13 @@ from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "arithmetic-fault"
+OF_INTEGERS = (1, 2)
+OF_FLOATS: dict[int | None, str] = {
+    3: "divided floating-point numbers by zero, which it had asked to trap,",
+    4: "had a floating-point overflow, which it had asked to trap,",
+    7: "had an invalid floating-point operation, which it had asked to trap,",
+}
+"""By the code of the signal."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -26,13 +34,20 @@ def diagnose(evidence: Evidence) -> Answer:
     return Verdict(
         cause=CAUSE,
         confidence=crash.confidence,
-        title=words.sentence(f"{who} divided integers by zero in native code{crashes.where(evidence, crash)}"),
+        title=words.sentence(f"{who} {_what(crash)} in native code{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
         advice=advise(CAUSE, evidence),
     )
 
 
+def _what(crash: crashes.Crash) -> str:
+    caught = crash.ending.caught
+    code = caught.code if caught is not None and not caught.is_sent else None
+    return "divided integers by zero" if code in OF_INTEGERS else OF_FLOATS.get(code, "divided by zero")
+
+
 EXAMPLES = [
+    Example(evidence(signalled(8, signals=(caught(8, code=3, address=0x5000, stack_pointer=0x7FFD),))), fires=True),
     Example(evidence(signalled(8, signals=(caught(8, code=1, address=0x5000, stack_pointer=0x7FFD),))), fires=True),
     Example(evidence(signalled(8)), fires=True),
     Example(evidence(signalled(8, signals=(caught(8, sender_pid=77),))), fires=False),

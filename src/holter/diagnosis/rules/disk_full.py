@@ -8,6 +8,9 @@ Free space or inodes (old checkpoints, caches), keep fewer checkpoints, or write
 
 import errno
 import re
+from collections.abc import Sequence
+
+import msgspec
 
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.advice import advise
@@ -16,21 +19,23 @@ from holter.diagnosis.printed import WITHOUT_CLIENT
 from holter.diagnosis.processes import left_with
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, said, signalled
 from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
-from holter.model.evidence import Disk, Evidence, Said, Surroundings
+from holter.model.evidence import Disk, End, Evidence, Said, Surroundings
 from holter.model.records import Cause, Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 
 CAUSE = "disk-full"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = 0.98, 0.95, 0.94, 0.65, 0.85, 0.75
-GIVEN = 0.75
+GIVEN, SAID_BY_A_CHILD = 0.75, 0.87
+CHILD_WITHIN_S = 10.0
 _SAYS_FULL = re.compile(
     r"[Nn]o space left on device|[Dd]isk quota exceeded|database or disk is full|disk is full|Not enough free space"
 )
 _WANTED = re.compile(r"(?:write|allocate) (\d+) bytes")
 _HIDES_FULL = re.compile(
     r"unexpected pos \d+ vs \d+|PytorchStreamWriter failed|\d+ requested and \d+ written|iostream error"
-    r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear|short write"
+    r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear"
+    r"|short write|[Ww]rote only \d+ of \d+"
 )
 _CHILD_FAILED = re.compile(r"CalledProcessError: .*returned non-zero exit status")
 """A command that the program ran has said why on its own stderr."""
@@ -45,6 +50,8 @@ def diagnose(evidence: Evidence) -> Answer:
     text = foreign_text(raised)
     if _CHILD_FAILED.search(text):
         return _by_output(evidence) or _by_argument(evidence, raised)
+    if errnos.find_errno(raised, errno.EPIPE):
+        return _by_reader(evidence, raised)
     if _NOT_A_DISK.search(text) or spaces.path_of(raised).startswith("/dev/shm"):
         return None
     found = errnos.find_errno(raised, *FULL)
@@ -82,12 +89,30 @@ def _by_output(evidence: Evidence) -> Verdict | None:
     if not left_with(evidence.subject) and raised is None:
         return None
     own = raised.traceback + raised.message if raised else ""
-    said = [line for line in lines_near_end(evidence) if _SAYS_FULL.search(line.text) and line.text.strip() not in own]
-    line = said[0] if said else None
-    if line is None or not may_be_error(evidence, line) or _NOT_A_DISK.search(line.text):
+    said = [line for line in lines_near_end(evidence) if line.text.strip() not in own and may_be_error(evidence, line)]
+    line = _first(_SAYS_FULL, said) or _first(_HIDES_FULL, said)
+    if line is None or _NOT_A_DISK.search(line.text):
         return None
     disk = spaces.full_disk(evidence)
-    return _verdict(evidence, disk, 0.9 if disk else PRINTED, [facts.of_console(line)])
+    unseen = PRINTED if _SAYS_FULL.search(line.text) else HIDDEN_UNSEEN
+    return _verdict(evidence, disk, 0.9 if disk else unseen, [facts.of_console(line)])
+
+
+def _first(pattern: re.Pattern[str], lines: Sequence[Said]) -> Said | None:
+    return next((line for line in lines if pattern.search(line.text)), None)
+
+
+def _by_reader(evidence: Evidence, raised: Raised) -> Verdict | None:
+    """Who writes into a pipe hears that nobody reads it any more; why, only the reader has said, before it left."""
+    near = [each for each in evidence.children if abs(raised.at_ns - each.at_ns) / 1e9 <= CHILD_WITHIN_S]
+    failed = next((child for child in near if child.code), None)
+    if failed is None and evidence.is_watched:
+        return None
+    told = _by_output(evidence)
+    if told is None or failed is None:
+        return told
+    confidence = max(told.confidence, SAID_BY_A_CHILD)
+    return msgspec.structs.replace(told, confidence=confidence, because=(*told.because, facts.of_status(failed)))
 
 
 def _by_silence(evidence: Evidence) -> Verdict | None:
@@ -154,6 +179,8 @@ _IN_MAP = caught(
     7, code=2, address=0x400000, stack_pointer=0x7FFD, mapping="100000-2000000 rw-s 00000000 00:28 2 /data/a.npy"
 )
 _LEFT = Finished(at_ns=before(0.1), how="atexit", exit_code=4)
+_PIPE = failed("BrokenPipeError", "[Errno 32] Broken pipe", statement="packer.stdin.write(batch)")
+_GZIP = End(pid=900, role="child", name="gzip", at_ns=before(0.2), status=256)
 _TORCH = "[enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534"
 _CHAIN = Raised(
     at_ns=before(0.2),
@@ -188,6 +215,17 @@ EXAMPLES = [
         fires=True,
     ),
     Example(evidence(gone(finished=_LEFT), said=(said("fatal: [Errno 28] No space left on device"),)), fires=True),
+    Example(
+        evidence(
+            failed("subprocess.CalledProcessError", "Command '['tar', 'b']' returned non-zero exit status 2."),
+            said=(said("tar: b: Wrote only 4096 of 10240 bytes"), said("tar: Error is not recoverable: exiting now")),
+        ),
+        fires=True,
+    ),
+    # The reader of its pipe said why it left; and one that left in order, or long ago.
+    Example(evidence(_PIPE, children=(_GZIP,), said=(said("gzip: stdout: No space left on device"),)), fires=True),
+    Example(evidence(_PIPE, said=(said("gzip: stdout: No space left on device"),)), fires=False),
+    Example(evidence(_PIPE, children=(_GZIP,), surroundings=_FULL), fires=False),
     # Its own words went to where there was no room for them.
     Example(evidence(exited(1, role="command"), surroundings=_OUTPUT), fires=True),
     Example(evidence(exited(0, role="command"), surroundings=_OUTPUT), fires=False),

@@ -1,7 +1,8 @@
 """The training diverged: a metric became NaN or infinite, and then the program gave up.
 
 A logged NaN alone ends nothing, and some programs log NaN for «no value»: only one that was still there at the end,
-before an exception or an exit that has to do with it, is a cause.
+before an exception or an exit that has to do with it, is a cause. Words alone count where they are about the training's
+own numbers: data with NaN in it is a mistake in the data.
 
 Lower the learning rate or warm it up, clip gradients, and look at the batch of the first bad step; with half precision
 use a gradient scaler or bfloat16. `torch.autograd.set_detect_anomaly(True)` names the operation that made the first
@@ -26,6 +27,10 @@ _NOT_FINITE = re.compile(
     re.IGNORECASE,
 )
 _OF_LOSS = re.compile(r"\bloss\b|\bgrad", re.IGNORECASE)
+_OF_TRAINING = re.compile(
+    r"loss(?:es)?\b|\bgrad(?:s|ients?)?(?:\b|_)|param|logit|activation|diverg|explod", re.IGNORECASE
+)
+"""What a program checks of itself; that its input holds no number is known before anything is trained."""
 _GIVES_UP = {"AssertionError", "ValueError", "RuntimeError", "FloatingPointError", "OverflowError", "ArithmeticError"}
 _BY_NATURE = {"FloatingPointError"}
 _LOSSES = re.compile(r"loss|grad|nll|perplexity|elbo|error|mse|mae", re.IGNORECASE)
@@ -67,7 +72,8 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
     if "returned nan values" in end.raised.message:
         return 0.88
     if bad is None or not type_names(end.raised) & _GIVES_UP:
-        return 0.7 if mentions and type_names(end.raised) & {"AssertionError", "ValueError"} else None
+        is_by_words = mentions and _OF_TRAINING.search(f"{source_line(end.raised)} {end.raised.message}") is not None
+        return 0.7 if is_by_words and type_names(end.raised) & {"AssertionError", "ValueError"} else None
     is_about_loss = _OF_LOSS.search(f"{source_line(end.raised)} {end.raised.message}") is not None
     if is_about_loss and _was_finite(bad):
         return 0.85
@@ -77,8 +83,10 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
 def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:
     finished = evidence.subject.finished
     said = finished.exit_text if finished else ""
+    if _NOT_FINITE.search(said) and bad is not None:
+        return 0.92
     if _NOT_FINITE.search(said):
-        return 0.92 if bad is not None else 0.8
+        return 0.8 if _OF_TRAINING.search(said) else None
     is_loss = bad is not None and _LOSSES.search(bad.key) is not None and _was_finite(bad)
     return 0.6 if is_loss else None
 
@@ -145,6 +153,11 @@ EXAMPLES = [
     Example(evidence(exited(1, finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
     # Nobody read its exit code, and it had said with which one it left.
     Example(evidence(gone(finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
+    # Words about the training's own numbers, and about its data: nothing that was logged had been NaN.
+    Example(evidence(failed("ValueError", "loss is nan, stopping training")), fires=True),
+    Example(evidence(failed("AssertionError", "", statement="assert torch.isfinite(loss)")), fires=True),
+    Example(evidence(failed("ValueError", "Input X contains NaN.")), fires=False),
+    Example(evidence(failed("AssertionError", "", statement="assert np.isfinite(features).all()")), fires=False),
     # NaN was logged, but the end has nothing to do with it.
     Example(evidence(failed("FileNotFoundError", "[Errno 2] 'val.csv'"), non_finite=(_NAN,)), fires=False),
     Example(evidence(failed("KeyError", "'loss'"), non_finite=(_NAN,)), fires=False),

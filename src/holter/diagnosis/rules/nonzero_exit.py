@@ -13,7 +13,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import ended_well, find_fatal_child, order_of_death
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, said, signalled
-from holter.diagnosis.texts import lines_near_end
+from holter.diagnosis.texts import last_line
 from holter.model.evidence import End, Evidence
 from holter.model.records import Finished
 from holter.model.state import signal_name
@@ -31,7 +31,7 @@ _WORDS = {
     127: "what a shell says of a command that it can't find",
 }
 
-UNWATCHED = 0.85
+UNWATCHED, UNHEARD = 0.85, 0.6
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -71,6 +71,8 @@ def _confidence(evidence: Evidence, code: int) -> float:
     end = evidence.subject
     if end.finished is not None and end.finished.is_leaving and end.code is None:
         return UNWATCHED  # who did not see its end did not see what led to it either
+    if end.role == "rank" and code == 1 and not (end.has_signal_witness or end.last_row_ns or end.finished):
+        return UNHEARD  # Python leaves with 1 after an exception, and nobody was inside to hear of one
     if end.finished is not None or end.role in ("program", "rank", "kernel"):
         return 0.97 if end.finished is not None else 0.93
     if evidence.is_watched and evidence.said and not evidence.children and code != 128 + signal.SIGINT:
@@ -110,8 +112,7 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     if end.finished is not None:
         text = f"the program's last record says that it left ({end.finished.how}), and no exception was seen"
         found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, text))
-    lines = [line for line in lines_near_end(evidence) if line.text.strip()]
-    last = next((line for line in lines if line.is_error), lines[0] if lines else None)
+    last = last_line(evidence)
     found += [facts.of_console(last)] if last else []
     if not found:
         found.append(facts.fact(testimony.JOURNAL, end.at_ns, f"exit code {code}"))

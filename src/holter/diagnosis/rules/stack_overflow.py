@@ -14,6 +14,7 @@ from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.specimens import END_NS, PID, caught, evidence, failed, signalled
 from holter.model.evidence import Evidence, KernelLine, KernelLog, Surroundings
+from holter.model.records import Finished
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "stack-overflow"
@@ -74,6 +75,7 @@ _THREAD = caught(
     11, code=2, thread=813, address=0x7F10_0000_0F00, stack_pointer=0x7F10_0000_1000, mapping="7f1-7f2 ---p 0 0 0"
 )
 _LINE = f"python3[{PID}]: segfault at 7ffd00000f00 ip 00 sp 7ffd00001000 error 6 in libfoo.so[7f0]"
+_AT_NULL = f"python3[{PID}]: segfault at 10 ip 00 sp 7ffd00001000 error 6 in libfoo.so[7f0]"
 _IN_FRAME = f"python3[{PID}]: segfault at 7ffd00800ff8 ip 00 sp 7ffd00000000 error 6 in libfoo.so[7f0]"
 _BOUNDS = Surroundings(stack_limit_bytes=2**23, stack_start=0x7FFD_0081_0000)
 _FRAMES = "".join('  File "/home/ada/train.py", line 9 in walk\n' for _ in range(100))
@@ -89,6 +91,22 @@ EXAMPLES = [
     # A thread of C has no other stack for a handler; and a program that has taken the handler away.
     Example(evidence(signalled(11, has_signal_witness=True), surroundings=Surroundings(heeded=(2, 11))), fires=True),
     Example(evidence(signalled(11, has_signal_witness=True), surroundings=Surroundings(heeded=(2,))), fires=False),
+    # A handler that was gone: Python had taken it down at its exit, or the kernel would not have written of the fault.
+    Example(
+        evidence(
+            signalled(11, has_signal_witness=True, finished=Finished(at_ns=END_NS, how="atexit")),
+            surroundings=Surroundings(heeded=(2, 11)),
+        ),
+        fires=False,
+    ),
+    Example(
+        evidence(
+            signalled(11, has_signal_witness=True),
+            surroundings=Surroundings(heeded=(2, 11)),
+            kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_AT_NULL),)),
+        ),
+        fires=False,
+    ),
     Example(
         evidence(
             signalled(11), kernel_log=KernelLog(lines=(KernelLine(at_ns=END_NS, kind="fault", pid=PID, text=_LINE),))

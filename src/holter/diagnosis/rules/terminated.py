@@ -7,6 +7,7 @@ still ended by it.
 Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
 """
 
+import re
 import signal
 
 from holter.diagnosis import facts, words
@@ -14,6 +15,7 @@ from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
 from holter.diagnosis.requests import Request, request_of
 from holter.diagnosis.specimens import before, caught, evidence, exited, failed, signalled
+from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Finished
 from holter.model.verdicts import Answer, Example, Fact, NotObservable, Verdict
@@ -21,12 +23,16 @@ from holter.model.verdicts import Answer, Example, Fact, NotObservable, Verdict
 CAUSE = "terminated"
 SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
 SCHEDULED = 0.8
+BY_WORDS = 0.95
 LATE_S = 30.0
+_GOT = re.compile(r"got signal: 15\b")
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on SIGTERM as the end, and on an end of its own soon after it."""
     request = request_of(evidence, signal.SIGTERM)
+    if request is None and _says_so(evidence):
+        request = Request(signal=signal.SIGTERM, certainty=BY_WORDS, is_handled=True)
     if request is None:
         because = f"{UNSEEN_END}: it may have been SIGTERM"
         return (
@@ -43,6 +49,14 @@ def diagnose(evidence: Evidence) -> Answer:
         because=_because(evidence, request),
         advice=advise(CAUSE, evidence),
     )
+
+
+def _says_so(evidence: Evidence) -> bool:
+    """A launcher turns the signal into an exception of its own, and nobody else saw it arrive."""
+    end = evidence.subject
+    if end.raised is None or end.has_signal_witness or "SignalException" not in type_names(end.raised):
+        return False
+    return _GOT.search(foreign_text(end.raised)) is not None
 
 
 def _confidence(evidence: Evidence, request: Request) -> float:
@@ -74,7 +88,7 @@ def _title(evidence: Evidence, request: Request) -> str:
 def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
     end = evidence.subject
     found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
-    if request.is_handled and request.caught is None:
+    if request.is_handled and request.caught is None and signal.SIGTERM in end.handled:
         found.append(facts.fact(facts.SIGNAL, end.at_ns, "SIGTERM arrived, and the program's own handler ran"))
     found.append(facts.of_status(end))
     found += [facts.of_exception(end.raised)] if end.raised else []
@@ -85,6 +99,10 @@ _SHELL = caught(15, sender_pid=77, sender="bash: -bash")
 EXAMPLES = [
     Example(evidence(signalled(15, signals=(_SHELL,))), fires=True),
     Example(evidence(signalled(15)), fires=True),
+    # A launcher says so, in which nobody watched; and another signal, and a program that only says so.
+    Example(evidence(failed("SignalException", "Process 812 got signal: 15", role="command")), fires=True),
+    Example(evidence(failed("SignalException", "Process 812 got signal: 1", role="command")), fires=False),
+    Example(evidence(failed("ValueError", "Process 812 got signal: 15")), fires=False),
     # It saved, and left with 0: it looks like success.
     Example(evidence(exited(0, signals=(_SHELL,), handled=(15,))), fires=True),
     Example(evidence(exited(143, handled=(15,))), fires=True),

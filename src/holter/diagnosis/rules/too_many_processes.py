@@ -13,8 +13,8 @@ from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import left_with
 from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said
-from holter.diagnosis.texts import foreign_text, line_near_end
-from holter.model.evidence import Evidence, Surroundings
+from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error
+from holter.model.evidence import Evidence, Said, Surroundings
 from holter.model.records import Finished, Raised
 from holter.model.verdicts import Answer, Example, Fact, Verdict
 
@@ -35,14 +35,23 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires where a fork or a thread was refused."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
-        if line is None or not line.is_error:
+        line = _said(evidence) if left_with(evidence.subject) else None
+        if line is None:
             return None
         return _verdict(evidence, PRINTED_AND_SEEN if _is_near(evidence) else PRINTED, [facts.of_console(line)])
     confidence = _confidence(evidence, raised)
     if confidence is None:
         return None
     return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence != BY_WORDS)])
+
+
+def _said(evidence: Evidence) -> Said | None:
+    """On stderr; or as its last words, where both streams are one."""
+    line = line_near_end(evidence, _SAYS)
+    if line is not None and line.is_error:
+        return line
+    last = last_words(evidence, _SAYS)
+    return last if last is not None and may_be_error(evidence, last) else None
 
 
 def _confidence(evidence: Evidence, raised: Raised) -> float | None:
@@ -75,8 +84,10 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
     end, around = evidence.subject, evidence.surroundings
     seen, limit = [], ""
     if around is not None and around.threads is not None and around.threads_limit is not None:
-        limit = f": {around.threads:,} of {around.threads_limit:,} were in use"
-        text = f"{around.threads:,} of {around.threads_limit:,} processes and threads were in use"
+        is_near = _is_near(evidence)
+        limit = f": {around.threads:,} of {around.threads_limit:,} were in use" if is_near else ""
+        when = "" if is_near else " when they were last counted"
+        text = f"{around.threads:,} of {around.threads_limit:,} processes and threads were in use{when}"
         seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
     return Verdict(
         cause=CAUSE,
@@ -87,6 +98,7 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
     )
 
 
+_TEAM = said("libgomp: Thread creation failed: Resource temporarily unavailable", is_error=False)
 _NEAR_LIMIT = Surroundings(threads=1023, threads_limit=1024)
 _FORKED = failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="os.fork()")
 EXAMPLES = [
@@ -105,6 +117,10 @@ EXAMPLES = [
         evidence(exited(254, role="command"), said=(said("bash: fork: retry: Resource temporarily unavailable"),)),
         fires=True,
     ),
+    # A library that leaves by itself, where both streams are one; and a program that got over it.
+    Example(evidence(exited(1), said=(_TEAM,)), fires=True),
+    Example(evidence(exited(1), said=(_TEAM, said("threshold missed", before_s=0.1, is_error=False))), fires=False),
+    Example(evidence(exited(0), said=(_TEAM,)), fires=False),
     Example(
         evidence(failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="sock.recv(9)")),
         fires=False,

@@ -6,7 +6,7 @@ import msgspec
 
 from holter.console.screen import without_colours
 from holter.errors import NoRun
-from holter.server.query.consoles import ShownLine, last_lines, some_lines
+from holter.server.query.consoles import ShownLine, last_lines, next_hit, some_lines
 from holter.server.routing import Route, Visit
 from holter.storage.console import ConsoleRange
 
@@ -19,6 +19,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_LINES)]
 class AskedConsole(msgspec.Struct, frozen=True, kw_only=True):
     """Lines `first` to `first + count` of a transcript, or the last `tail`, or `count` hits of `search` from `after`.
 
+    With `around` the next hit from `after` on, behind the last one the first, with so many lines before and behind it.
     Without a transcript it is the first one; with `tail` all of them in the order of time. With
     `colours` the text has the sequences that set them, and no others.
     """
@@ -30,6 +31,7 @@ class AskedConsole(msgspec.Struct, frozen=True, kw_only=True):
     tail: Count | None = None
     search: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     after: Number = 0
+    around: Annotated[int, msgspec.Meta(ge=0, le=MOST_LINES // 2)] | None = None
     colours: bool = False
 
 
@@ -44,11 +46,12 @@ class LineJson(msgspec.Struct, frozen=True):
 
 
 class ConsoleJson(msgspec.Struct, frozen=True):
-    """Lines, how many their transcript has, and which transcripts there are."""
+    """Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`."""
 
     total: int
     transcripts: list[str]
     lines: list[LineJson]
+    hit: int | None = None
 
 
 def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
@@ -59,12 +62,23 @@ def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
         raise NoRun(f"there is no run {asked.run[:128]!r}")
     name = asked.transcript or (names[0] if names else "")
     total = _total(visit, asked.run, name)
+    if asked.around is not None:
+        hit = next_hit(storage, asked.run, transcript=name, text=asked.search, after=asked.after)
+        lines = [] if hit is None else _lines_around(visit, asked, name, hit)
+        return ConsoleJson(total, names, [_line(each, has_colour=asked.colours) for each in lines], hit)
     if asked.tail is not None and not asked.transcript:
         lines = last_lines(storage, asked.run, count=asked.tail, text=asked.search)
     else:
         wanted = _range(asked)
         lines = some_lines(storage, asked.run, transcript=name, wanted=wanted) if name in names else []
     return ConsoleJson(total, names, [_line(each, has_colour=asked.colours) for each in lines])
+
+
+def _lines_around(visit: Visit, asked: AskedConsole, name: str, hit: int, /) -> list[ShownLine]:
+    around = asked.around or 0
+    start = max(0, hit - around)
+    wanted = ConsoleRange(hit + around + 1 - start, start=start)
+    return some_lines(visit.desk.storage, asked.run, transcript=name, wanted=wanted)
 
 
 def _range(asked: AskedConsole) -> ConsoleRange:

@@ -88,12 +88,8 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
     """The names of metrics over several runs"""
     named = [run for run in asked.runs.split(",") if run][:MOST_RUNS]
     wanted = asked.search.lower()
-    counted: dict[str, int] = {}
-    for run in named or _newest(visit, asked.project):
-        for each in visit.desk.storage.series.list_series(run):
-            if wanted in each.key.lower():
-                counted[each.key] = counted.get(each.key, 0) + 1
-    keys = [MetricKey(key, runs) for key, runs in sorted(counted.items())]
+    counted = visit.desk.storage.series.count_keys(named or _newest(visit, asked.project))
+    keys = [MetricKey(key, runs) for key, runs in sorted(counted.items()) if wanted in key.lower()]
     return MetricKeys(keys[: asked.limit], len(keys))
 
 

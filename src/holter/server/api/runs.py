@@ -180,7 +180,6 @@ def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
     if because:
         raise Refused(409, f"run {asked.run} stays", why=because, do="stop it first; force=true for one that is lost")
     remove_run(visit.desk, asked.run, by=visit.who.name)
-    visit.desk.changes.note("removed", asked.run, project=loaded.view.project, data={"run": asked.run})
     return Nothing()
 
 

@@ -5,6 +5,7 @@ import os
 import msgspec
 
 from holter.catalog.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run
+from holter.catalog.sightings import Sightings
 from holter.catalog.verdict import judge
 from holter.errors import JournalError, NewerJournal, StorageError
 from holter.journal.digest import Digest
@@ -48,7 +49,7 @@ class _Followed(msgspec.Struct):
 class FollowedRun:
     """One run's journals and transcripts, and how far they are in the ports. Used by one thread."""
 
-    def __init__(self, run: str, directory: str, *, storage: Storage) -> None:
+    def __init__(self, run: str, directory: str, *, storage: Storage, sightings: Sightings) -> None:
         self.run = run
         self.touched_ns = 0
         """When something new was last read."""
@@ -56,12 +57,13 @@ class FollowedRun:
         """Journals that can't be read, with the reason."""
         self._directory = directory
         self._storage = storage
+        self._sightings = sightings
         self._journals: dict[str, _Followed] = {}
         self._heard: dict[str, tuple[int, int]] = {}
         self._transcripts = self._open_transcripts()
         self._console_read_ns = 0
         self._put: RunRow | None = None
-        self._judged: tuple[int, bool, LoadedRun | None] | None = None
+        self._judged: tuple[int, bool, frozenset[str], LoadedRun | None] | None = None
 
     def read(self, now_ns: int) -> Change:
         """Take in what is new; the console once a second. Raises OSError, StorageError: then it comes again."""
@@ -96,15 +98,16 @@ class FollowedRun:
         late = is_late(projected.row, now_ns, lateness)
         if projected.row.state == RUNNING and not late:
             return projected
-        if self._judged is None or self._judged[:2] != (version, late):
+        elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
+        if self._judged is None or self._judged[:3] != (version, late, elsewhere):
             theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
-            self._judged = (version, late, self._judge(theirs_ns, lateness))
-        return msgspec.structs.replace(projected, row=_with_verdict(projected.row, self._judged[2]))
+            self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
+        return msgspec.structs.replace(projected, row=_with_verdict(projected.row, self._judged[3]))
 
     @property
     def is_settled(self) -> bool:
         """Whether it has ended, and nobody is left who would add to it."""
-        loaded = self._judged[2] if self._judged is not None else None
+        loaded = self._judged[3] if self._judged is not None else None
         return loaded is not None and loaded.is_settled
 
     def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
@@ -173,11 +176,19 @@ class FollowedRun:
         for digest in digests:
             seen_ns = last_seen_ns(digest, digests)
             before = self._heard.get(digest.journal)
+            if before is None or seen_ns != before[0]:
+                self._sightings.note(digest)
             if before is None:
                 first_ns = max(seen_ns, written.get(digest.opened.host, 0)) if is_first else now_ns
                 self._heard[digest.journal] = (seen_ns, min(now_ns, first_ns))
             elif seen_ns != before[0]:
                 self._heard[digest.journal] = (seen_ns, now_ns)
+
+    def _seen_elsewhere(self, host: str) -> frozenset[str]:
+        """The boots of a machine from which other runs sent something since."""
+        digests = self._digests()
+        own = [last_seen_ns(each, digests) for each in digests if each.opened.host == host]
+        return self._sightings.since(host, max(own, default=0))
 
     def _written_by_host(self, digests: list[Digest]) -> dict[str, int]:
         """When the journals of each host were last written to."""
@@ -195,7 +206,7 @@ class FollowedRun:
             loaded = load_run(self._directory, now_ns=now_ns, lateness=lateness)
         except JournalError:
             return None
-        return judge(loaded) if loaded is not None else None
+        return judge(loaded, self._sightings) if loaded is not None else None
 
 
 def _with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:

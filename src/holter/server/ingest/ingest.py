@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holter.journal.rundir import is_run_id, run_directory
+from holter.catalog.deletions import Deletions
+from holter.catalog.sightings import Sightings
+from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
-from holter.server.ingest.following import Change, FollowedRun, stamp_of
+from holter.server.ingest.following import Change, FollowedRun
+from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import ReceivedRuns
 from holter.storage.opening import Storage
 
@@ -38,20 +41,32 @@ class Ingest:
     say from where on they need them again.
     """
 
-    def __init__(self, data: str, storage: Storage, *, clock: Clock, lateness: Lateness | None = None) -> None:
+    def __init__(
+        self,
+        data: str,
+        storage: Storage,
+        *,
+        clock: Clock,
+        lateness: Lateness | None = None,
+        sightings: Sightings | None = None,
+    ) -> None:
         self.trouble: dict[str, str] = {}
         """Runs that can't be taken in, with the reason."""
+        self.removed: dict[str, str] = {}
+        """The projects of runs that were there and are not any more; whoever has told of one takes it out."""
         self._data = data
         self._storage = storage
         self._clock = clock
         self._lateness = lateness or Lateness()
+        self._sightings = sightings or Sightings()
         self._received = ReceivedRuns(data)
+        self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
         self._rows_put: dict[str, int] = {}
         self._projected: dict[str, tuple[FollowedRun, RunRow]] = {}
         """Rows that are to be written; one that could not be stays here."""
-        self._quiet: dict[str, int] = dict(storage.runs.seen())
-        """By run, when its directory had changed last as we looked; 0 for those that were alive."""
+        self._quiet = QuietRuns(data, storage.runs.seen())
+        self._is_hurried = False
         self._looked_ns = 0
         self._arrived: set[str] = set()
         self._received_runs: set[str] = set()
@@ -110,7 +125,7 @@ class Ingest:
         """Take in all that is there now, and make it durable. For tools and tests."""
         for followed in self._live.values():
             followed.hurry()
-        self._looked_ns = 0
+        self._looked_ns, self._is_hurried = 0, True
         self.tick()
         while self.is_behind:
             self.tick()
@@ -167,43 +182,37 @@ class Ingest:
             self._look_at_all()
             self._wake(arrived)
             return list(self._live)
-        self._wake(arrived | (self._ids() - self._quiet.keys()))
+        self._wake(arrived | self._quiet.new_ids())
         # What comes only through us need not be looked at before something has come.
         return [run for run in self._live if run in arrived or run not in self._received_runs]
 
     def _look_at_all(self) -> None:
-        there = self._ids()
+        there = self._quiet.ids()
         self.trouble.clear()
-        self._wake(run for run in there - self._live.keys() if self._has_changed(run))
+        within_s = float("inf") if self._is_hurried else WITHIN_S
+        self._wake(self._quiet.changed(there - self._live.keys(), within_s=within_s))
+        self._is_hurried = False
         # Where the whole folder is gone somebody may have unmounted it: then nothing is forgotten.
         if os.path.isdir(os.path.join(self._data, "runs")):
-            for run in (self._quiet.keys() | self._live.keys()) - there:
-                self._drop(run)
+            for run in (self._quiet.stamps.keys() | self._live.keys()) - there:
+                # Where nobody deleted it, it may come back by the way it went; its blobs have no other copy here.
+                self._drop(run) if self._deletions.find(run) is None else self.forget(run)
 
     def _drop(self, run: str) -> None:
         """Forget what the journals could give back."""
-        for known in (self._live, self._quiet, self._projected, self._rows_put):
+        if (row := self._storage.runs.get(run)) is not None:
+            self.removed[run] = row.project
+        for known in (self._live, self._quiet.stamps, self._projected, self._rows_put):
             known.pop(run, None)
         for port in (self._storage.runs, self._storage.series, self._storage.console):
             port.delete(run)
 
-    def _has_changed(self, run: str) -> bool:
-        try:
-            return self._quiet.get(run, 0) != stamp_of(run_directory(self._data, run))
-        except OSError:
-            return False
-
-    def _ids(self) -> set[str]:
-        try:
-            return {name for name in os.listdir(os.path.join(self._data, "runs")) if is_run_id(name)}
-        except FileNotFoundError:
-            return set()
-
     def _wake(self, runs: Iterable[str]) -> None:
         for run in runs:
             if run not in self._live and run not in self.trouble:
-                self._live[run] = FollowedRun(run, run_directory(self._data, run), storage=self._storage)
-                self._quiet.setdefault(run, 0)
+                directory = run_directory(self._data, run)
+                self._live[run] = FollowedRun(run, directory, storage=self._storage, sightings=self._sightings)
+                self._quiet.stamps.setdefault(run, 0)
 
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:
         """Read some of a run; whether there is more."""
@@ -263,6 +272,6 @@ class Ingest:
 
     def _settle(self, run: str, stamp_ns: int) -> None:
         self._storage.series.sync(run)
-        self._quiet[run] = stamp_ns
+        self._quiet.stamps[run] = stamp_ns
         del self._live[run]
         self._rows_put.pop(run, None)

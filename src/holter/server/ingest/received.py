@@ -59,8 +59,10 @@ class ReceivedRuns:
             raise UsageError(f"{name[:80]!r} is not the name of a transcript such as output.log or output.idx")
         directory = self._directory(run)
         with _full_disk_told(directory):
-            make_private(directory)
-            fd = os.open(os.path.join(directory, name), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            _make_durable(directory)
+            path = os.path.join(directory, name)
+            is_new = not os.path.exists(path)
+            fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)  # until it is closed
                 have = os.fstat(fd).st_size
@@ -68,6 +70,8 @@ class ReceivedRuns:
                     _append(fd, memoryview(data)[have - offset :], have)
                     have = offset + len(data)
                 os.fdatasync(fd)
+                if is_new:
+                    _sync_folder(directory)
                 return have
             finally:
                 os.close(fd)
@@ -136,7 +140,7 @@ class _ReceivedJournal:
                 return
             os.close(self._folder)
             self._folder = -1
-        make_private(self._directory)
+        _make_durable(self._directory)
         self._folder = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
 
     def _find_last(self) -> None:
@@ -216,6 +220,21 @@ class _ReceivedJournal:
 def is_transcript_file(name: str) -> bool:
     """Whether it can name a file of the console, and nothing else."""
     return _TRANSCRIPT.fullmatch(name) is not None
+
+
+def _make_durable(directory: str) -> None:
+    """Create a run's directory so that the death of the machine does not undo it. Raises OSError."""
+    if not os.path.isdir(directory):
+        make_private(directory)
+        _sync_folder(os.path.dirname(directory))
+
+
+def _sync_folder(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _cut_off(data: bytes, start: int) -> int:

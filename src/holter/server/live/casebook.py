@@ -15,6 +15,7 @@ from holter.catalog.explanation import as_json
 from holter.catalog.gathering import gather
 from holter.catalog.inquiry import inquire
 from holter.catalog.run_view import LoadedRun, load_run
+from holter.catalog.sightings import Sightings
 from holter.catalog.verdict import judge
 from holter.errors import HolterError, NoRun, StorageError
 from holter.journal.rundir import is_run_id, run_directory
@@ -42,17 +43,26 @@ class Casebook:
 
     Args:
         runs: knows when something was last heard of each run, by our own clock.
+        sightings: what other runs tell about the machines.
         asks_again: whether those who may know more by now about a death on this machine are asked, once for each run,
             as `holter why` does; what they say comes later as a change.
     """
 
     def __init__(
-        self, data: str, *, runs: RunStore, lateness: Lateness, changes: Changes, asks_again: bool = False
+        self,
+        data: str,
+        *,
+        runs: RunStore,
+        lateness: Lateness,
+        changes: Changes,
+        sightings: Sightings,
+        asks_again: bool = False,
     ) -> None:
         self._data = data
         self._runs = runs
         self._lateness = lateness
         self._changes = changes
+        self._sightings = sightings
         self._lock = threading.Lock()
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._causes: dict[str, tuple[Any, ...]] = {}
@@ -72,7 +82,7 @@ class Casebook:
                 loaded = None
         if loaded is None:
             raise NoRun(f"there is no run {run[:128]!r}: it was deleted, or it has not begun yet")
-        return judge(loaded)
+        return judge(loaded, self._sightings)
 
     def _ahead_ns(self, run: str) -> int:
         """By how much the clock of a run's machine is ahead of ours; 0 where that does not matter."""
@@ -112,6 +122,8 @@ class Casebook:
         # It may write down what a sidecar that died could not, so this is its own stamp from now on.
         ahead_ns = self._ahead_ns(run)
         loaded = Catalog(self._data, self._lateness, now_ns=lambda: time.time_ns() + ahead_ns).load(run)
+        if not loaded.by_itself.is_final:
+            loaded = judge(loaded, self._sightings)
         said = as_json(loaded, gather(loaded))
         is_over = loaded.is_settled and loaded.view.state != RUNNING
         if is_over:

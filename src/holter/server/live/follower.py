@@ -106,6 +106,11 @@ class Follower(threading.Thread):
         with contextlib.suppress(TimeoutError):  # then it comes with a later tick
             self.call(lambda: self._attempt(self._tick)).result(5)
 
+    def forget(self, run: str) -> None:
+        """Take a run that was deleted out of the index, and say so. Only within `call`. Raises StorageError."""
+        self._ingest.forget(run)
+        self._tell_removed()
+
     def close(self) -> None:
         """End the thread and wait for it."""
         self._is_leaving.set()
@@ -144,13 +149,24 @@ class Follower(threading.Thread):
     def _tick(self) -> None:
         for change in self._ingest.tick():
             self._announce(change)
+        self._tell_removed()
         now = time.monotonic()
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
         for run in list(self._open):  # who is late becomes so without a word
             self._show(run, self._open[run])
-        self._died = {run: at for run, at in self._died.items() if now - at < REMEMBERED_S}
+        for run in [run for run, at in self._died.items() if now - at >= REMEMBERED_S]:
+            del self._died[run]
+            if run not in self._open:
+                self._shown.pop(run, None)
+
+    def _tell_removed(self) -> None:
+        while self._ingest.removed:
+            run, project = self._ingest.removed.popitem()
+            for known in (self._open, self._shown, self._died, self._early):
+                known.pop(run, None)
+            self._changes.note("removed", run, project=project, data={"run": run})
 
     def _announce(self, change: Change) -> None:
         run = change.run
@@ -172,7 +188,8 @@ class Follower(threading.Thread):
     def _show(self, run: str, row: RunRow) -> None:
         """Say how a run is, where that is not what was said before."""
         brief = brief_of(self._storage, row, now_ns=self._clock.now_ns(), lateness=self._lateness)
-        is_open = brief.state == RUNNING or row.heard_ns is not None
+        # Time alone changes only the living: one that was late for too long comes back with something new.
+        is_open = brief.state == RUNNING
         if is_open:
             self._open[run] = row
         else:

@@ -56,7 +56,17 @@ def draw_mean(storage: Storage, chart: Chart) -> Buckets:
     places = np.concatenate([(line.first.astype(np.float64) + line.last) / 2 for line in drawn])
     means = np.concatenate([line.mean for line in drawn])
     order = np.argsort(places, kind="stable")
-    return cut_into_buckets(spans_of_points(places[order], means[order]), chart.buckets, first=first, last=last)
+    count = min(chart.buckets, _most_buckets(drawn, last - first, is_even=chart.x == STEP))
+    return cut_into_buckets(spans_of_points(places[order], means[order]), count, first=first, last=last)
+
+
+def _most_buckets(lines: list[Buckets], width: float, *, is_even: bool) -> int:
+    """As many as leave a point of each line in each: with more, their mean would jump from one line to the other."""
+    gaps = [float(line.last[-1] - line.last[0]) / (len(line.last) - 1) for line in lines if len(line.last) > 2]
+    if len(lines) == 1 or not gaps or not max(gaps) > 0:
+        return max(len(line.first) for line in lines)
+    # Steps come at the same places in every line; what comes when it comes needs room.
+    return max(1, round(width / max(gaps)) + 1 if is_even else int(width / max(gaps) / 2))
 
 
 def _starts(storage: Storage, chart: Chart) -> dict[str, int]:

@@ -32,5 +32,13 @@ def some_lines(storage: Storage, run: str, *, transcript: str, wanted: ConsoleRa
     return _shown(transcript, storage.console.lines(run, transcript, wanted=wanted))
 
 
+def next_hit(storage: Storage, run: str, *, transcript: str, text: str, after: int) -> int | None:
+    """The number of the next line that contains a text, from a line on; behind the last one the first."""
+    for start in dict.fromkeys((after, 0)):
+        if found := storage.console.lines(run, transcript, wanted=ConsoleRange(1, start=start, text=text)):
+            return found[0].number
+    return None
+
+
 def _shown(transcript: str, lines: list[ConsoleLine]) -> list[ShownLine]:
     return [ShownLine(transcript, line.number, line.at_ns, line.stream, line.text) for line in lines]

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -40,40 +41,43 @@ class DirectoryBlobs:
 
     def stage(self, digest: str, data: bytes, *, offset: int) -> int:
         """Add bytes of a blob that is being received."""
-        size = self.size(digest)
-        if size is not None:
+        if (size := self.size(digest)) is not None:
             return size
-        with _full_disk_told(self._staging):
-            fd = os.open(self._staged(digest), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "wb", buffering=0) as file:
-                have = os.fstat(fd).st_size
-                if offset > have or offset + len(data) <= have:
-                    return have
-                _write_all(file, memoryview(data)[have - offset :], have)
-                return offset + len(data)
+        staged = self._staged(digest)
+        with _full_disk_told(self._staging), _alone_with(staged, os.O_CREAT) as file:
+            if (size := self.size(digest)) is not None:  # somebody else sent it meanwhile
+                os.unlink(staged)
+                return size
+            have = os.fstat(file.fileno()).st_size
+            if offset > have or offset + len(data) <= have:
+                return have
+            _write_all(file, memoryview(data)[have - offset :], have)
+            return offset + len(data)
 
     def seal(self, digest: str) -> None:
         """Make the blob readable."""
         if self.size(digest) is not None:
             return
-        staged, target = self._staged(digest), self._path(digest)
+        staged = self._staged(digest)
         try:
-            with open(staged, "rb") as file:
-                found = _digest_of(file)
-                if found == digest:
-                    os.fsync(file.fileno())
+            with _full_disk_told(self._directory), _alone_with(staged) as file:
+                self._seal(digest, staged, file)
         except FileNotFoundError:
-            raise DigestMismatch(f"nothing was staged for blob {digest}: send its bytes first") from None
-        if found != digest:
+            if self.size(digest) is None:  # else somebody else was quicker
+                raise DigestMismatch(f"nothing was staged for blob {digest}: send its bytes first") from None
+
+    def _seal(self, digest: str, staged: str, file: BinaryIO) -> None:
+        if (found := _digest_of(file)) != digest:
             os.unlink(staged)
             raise DigestMismatch(
                 f"what was staged for blob {digest} has the digest {found}: send it again from the start"
             )
-        with _full_disk_told(self._directory):
-            make_private(os.path.dirname(target))
-            os.replace(staged, target)
-            for folder in (os.path.dirname(target), self._directory):
-                _sync_directory(folder)
+        os.fsync(file.fileno())
+        target = self._path(digest)
+        make_private(os.path.dirname(target))
+        os.replace(staged, target)
+        for folder in (os.path.dirname(target), self._directory):
+            _sync_directory(folder)
 
     def size(self, digest: str) -> int | None:
         """The size of a sealed blob."""
@@ -135,6 +139,25 @@ class DirectoryBlobs:
     def _staged(self, digest: str) -> str:
         _check(digest)
         return os.path.join(self._staging, digest)
+
+
+@contextlib.contextmanager
+def _alone_with(path: str, flags: int = 0) -> Iterator[BinaryIO]:
+    """A file that nobody else writes, seals or removes until the end of the block. Raises OSError."""
+    while True:
+        with open(os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600), "r+b", buffering=0) as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)  # until it is closed
+            # While we waited, it may have been sealed and so have become another file.
+            if _is_at(path, file):
+                yield file
+                return
+
+
+def _is_at(path: str, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _check(digest: str) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import zstandard
@@ -128,7 +128,7 @@ class SqliteConsole:
             "SELECT first, count, lines FROM block WHERE transcript = ? ORDER BY first DESC LIMIT 1", (number,)
         ).fetchone()
         if last is not None and last[1] + len(lines) <= BLOCK and len(last[2]) < _BLOCK_BYTES:
-            count, lines = last[0], _unpack(last[2]) + lines
+            count, lines = last[0], _unpacker()(last[2]) + lines
         for start in range(0, len(lines), BLOCK):
             part = lines[start : start + BLOCK]
             connection.execute(
@@ -141,33 +141,39 @@ class SqliteConsole:
         blocks = connection.execute(
             "SELECT first, lines FROM block WHERE transcript = ? AND first + count > ? ORDER BY first", (number, start)
         )
+        unpack = _unpacker(wanted.text)
         for first, data in blocks:
-            yield from (line for line in _numbered(first, data, text=wanted.text) if line.number >= start)
+            yield from (line for line in _numbered(first, unpack(data)) if line.number >= start)
 
     def _backwards(self, connection: sqlite3.Connection, number: int, *, wanted: ConsoleRange) -> Iterator[ConsoleLine]:
         blocks = connection.execute(
             "SELECT first, lines FROM block WHERE transcript = ? ORDER BY first DESC", (number,)
         )
+        unpack = _unpacker(wanted.text)
         for first, data in blocks:
-            yield from reversed(_numbered(first, data, text=wanted.text))
+            yield from reversed(_numbered(first, unpack(data)))
 
 
-def _unpack(data: bytes, *, text: str = "") -> _Lines:
-    """The lines of a block; none where it can be told at once that the text is in none of them."""
-    try:
-        block = zstandard.decompress(data)
-        return _decode(block) if _may_contain(block, text) else []
-    except (zstandard.ZstdError, msgspec.MsgspecError) as error:
-        raise StorageDamaged(f"a block of console lines can't be read: {error}") from error
+def _unpacker(text: str = "") -> Callable[[bytes], _Lines]:
+    """Gives the lines of a block; none where it can be told at once that the text is in none of them."""
+    # A search unpacks thousands of blocks: to begin anew with each would be half of its cost.
+    decompress = zstandard.ZstdDecompressor().decompress
+    wanted = ascii_lower(text).encode(errors="surrogatepass")
+
+    def unpack(data: bytes) -> _Lines:
+        try:
+            block = decompress(data)
+            # Colours may stand between the letters.
+            may_contain = not wanted or b"\x1b" in block or wanted in block.lower()
+            return _decode(block) if may_contain else []
+        except (zstandard.ZstdError, msgspec.MsgspecError) as error:
+            raise StorageDamaged(f"a block of console lines can't be read: {error}") from error
+
+    return unpack
 
 
-def _may_contain(block: bytes, text: str) -> bool:
-    # Colours may stand between the letters.
-    return not text or b"\x1b" in block or ascii_lower(text).encode(errors="surrogatepass") in block.lower()
-
-
-def _numbered(first: int, data: bytes, *, text: str) -> list[ConsoleLine]:
-    return [ConsoleLine(first + place, *line) for place, line in enumerate(_unpack(data, text=text))]
+def _numbered(first: int, lines: _Lines) -> list[ConsoleLine]:
+    return [ConsoleLine(first + place, *line) for place, line in enumerate(lines)]
 
 
 def _fits(line: ConsoleLine, wanted: ConsoleRange) -> bool:

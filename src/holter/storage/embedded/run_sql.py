@@ -1,7 +1,7 @@
 """Translates filters and sort orders of runs into SQL. Pure; means the same as `storage/matching.py`."""
 
-from collections.abc import Callable
-from typing import assert_never
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, assert_never
 
 from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
 from holter.storage.matching import ascii_lower
@@ -21,7 +21,16 @@ _FIELDS = {
     "last_row_at": "(r.last_row_ns / 1e9)",
 }
 
+_NEVER_MISSING = ("id", "project")
+
 NumberOfKey = Callable[[str], int]
+
+
+class Driver(NamedTuple):
+    """A condition that every run must meet, as one range of an index of `kv d`, and what they must meet beside it."""
+
+    condition: str
+    others: str
 
 
 class RunSql:
@@ -33,12 +42,15 @@ class RunSql:
             "crashed_ns": int(query.lateness.crashed_s * 1e9),
         }
         self._number_of_key = number_of_key
-        self.drivers: list[str] = []
-        """Conditions that every run must meet, each as one range of an index of `kv d`."""
-        self.where = self._filter(query.where) if query.where is not None else "1"
+        parts = list(_conditions(query.where))
+        written = [self._filter(part) for part in parts]
+        self.where = " AND ".join(written) or "1"
         self._sort(query.sort)
-        for part in query.where.parts if isinstance(query.where, All) else [query.where]:
-            self._add_driver(part)
+        self.drivers: list[Driver] = []
+        self.walked = ""
+        """Conditions that the value sorted by first, `s0.num`, must meet."""
+        for place, part in enumerate(parts):
+            self._add_driver(part, query.sort, others=" AND ".join(written[:place] + written[place + 1 :]) or "1")
 
     def _name(self, value: Value) -> str:
         name = f"p{len(self.parameters)}"
@@ -75,7 +87,9 @@ class RunSql:
             return self._contains(column, value) if is_text else "0"
         if is_text != isinstance(value, str):
             return "0"
-        return f"IFNULL({column} {operator} {self._name(value)}, 0)"
+        compared = f"{column} {operator} {self._name(value)}"
+        # An index serves a condition that is as plain as this.
+        return f"({compared})" if field in _NEVER_MISSING else f"IFNULL({compared}, 0)"
 
     def _compare_kv(self, key: int, operator: str, value: Value) -> str:
         place = f"SELECT 1 FROM kv v WHERE v.key = {key} AND v.run = r.number"
@@ -86,13 +100,15 @@ class RunSql:
         column = "text" if isinstance(value, str) else "num"
         return f"EXISTS ({place} AND v.{column} {operator} {self._name(value)})"
 
-    def _add_driver(self, part: Filter | None) -> None:
+    def _add_driver(self, part: Filter, sort: tuple[SortKey, ...], *, others: str) -> None:
         if not isinstance(part, Compare) or part.value is None or part.operator not in ("=", "<", "<=", ">", ">="):
             return
         if part.field.startswith(PREFIXES):
             column = "text" if isinstance(part.value, str) else "num"
-            key = self._number_of_key(part.field)
-            self.drivers.append(f"d.key = {key} AND d.{column} {part.operator} {self._name(part.value)}")
+            compared = f"{part.operator} {self._name(part.value)}"
+            self.drivers.append(Driver(f"d.key = {self._number_of_key(part.field)} AND d.{column} {compared}", others))
+            if column == "num" and sort and sort[0].field == part.field:
+                self.walked += f" AND s0.num {compared}"
 
     def _compare_tags(self, operator: str, value: Value) -> str:
         if value is None:
@@ -130,6 +146,15 @@ class RunSql:
         self.other_joins = "".join(joins[1:])
         down = " DESC" if keys and keys[0].is_descending else ""
         self.walked_order = ", ".join([f"s0.num{down}", *order[1:], "r.id"])
+
+
+def _conditions(filtered: Filter | None) -> Iterator[Filter]:
+    """What must all hold."""
+    if isinstance(filtered, All):
+        for part in filtered.parts:
+            yield from _conditions(part)
+    elif filtered is not None:
+        yield filtered
 
 
 def _joined(parts: list[str], word: str) -> str:

@@ -4,11 +4,12 @@ import os
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from holter.storage.embedded.database import Database
-from holter.storage.embedded.run_sql import RunSql
+from holter.storage.embedded.run_sql import Driver, RunSql
 from holter.storage.run_fields import PREFIXES, Plain, flat_fields, shown_fields
 from holter.storage.runs import RunPage, RunQuery, RunRow
 
@@ -30,6 +31,11 @@ SCRIPTS = (
     CREATE INDEX kv_text ON kv (key, text) WHERE text IS NOT NULL;
     CREATE INDEX kv_run ON kv (run);
     """,
+    # The newest runs of a project, and how many have a state, without a look at the runs themselves.
+    """
+    CREATE INDEX run_order ON run (project, started_ns, id);
+    CREATE INDEX run_state ON run (project, state, late_state, heard_ns);
+    """,
 )
 _COLUMNS = (
     "id project name entity group_name job_type notes tags tags_json host attempt state because late_state late_because"
@@ -42,13 +48,31 @@ _UPSERT = (
 )
 # What was put last, so that only what changed is written; the newest runs are those that change.
 MOST_REMEMBERED = 4096
-# To look each of so many up costs less than to look at all.
-FEW_RUNS = 4000
+# To look each of so many up costs less than to look at all: to sort them, and to count them.
+FEW_RUNS, FEW_TO_COUNT = 4000, 20_000
+# A page so far down is as costly as all before it: what comes next is found with it, for those who scroll on.
+DEEP, AHEAD, AHEAD_NS = 1000, 4000, 1_000_000_000
 # Longer text is found by what it contains at the beginning.
 MOST_TEXT = 1000
 
 _encode = msgspec.msgpack.Encoder(enc_hook=str).encode
 _decode = msgspec.msgpack.Decoder(RunRow).decode
+
+
+class _Stretch(NamedTuple):
+    """The numbers of the runs of some pages that follow each other."""
+
+    question: tuple[object, ...]
+    version: int
+    now_ns: int
+    start: int
+    numbers: list[int]
+    total: int | None
+
+    def has(self, query: RunQuery) -> bool:
+        end = self.start + len(self.numbers)
+        is_last = len(self.numbers) < AHEAD
+        return self.start <= query.start and (query.start + query.count <= end or is_last)
 
 
 class SqliteRuns:
@@ -58,6 +82,8 @@ class SqliteRuns:
         self._database = Database(os.path.join(directory, "runs.db"), SCRIPTS)
         self._keys: dict[str, int] = {}
         self._put: OrderedDict[str, dict[str, Plain]] = OrderedDict()
+        self._ahead: dict[int, _Stretch] = {}
+        """Of each connection, as only it can tell whether others have written since."""
 
     def put(self, rows: Sequence[RunRow]) -> None:
         """Keep these rows."""
@@ -82,13 +108,14 @@ class SqliteRuns:
         """A page of runs."""
         with self._database.read() as connection:
             sql = RunSql(query, lambda name: self._number_of(connection, name))
-            numbers = self._page(connection, sql, query)
-            rows = [
-                connection.execute("SELECT row FROM whole WHERE run = ?", (number,)).fetchone() for number in numbers
-            ]
-            total = _count(connection, sql) if query.is_counted else None
+            if query.start < DEEP:
+                numbers = self._page(connection, sql, query)
+                total = _count(connection, sql) if query.is_counted else None
+            else:
+                numbers, total = self._deep_page(connection, sql, query)
+            rows = _whole_rows(connection, numbers)
         shown = [
-            shown_fields(_decode(row), query.columns, now_ns=query.now_ns, lateness=query.lateness) for [row] in rows
+            shown_fields(_decode(row), query.columns, now_ns=query.now_ns, lateness=query.lateness) for row in rows
         ]
         return RunPage(shown, total)
 
@@ -171,43 +198,72 @@ class SqliteRuns:
             self._keys[name] = found[0]
         return self._keys[name]
 
+    def _deep_page(self, connection: sqlite3.Connection, sql: RunSql, query: RunQuery) -> tuple[list[int], int | None]:
+        [version] = connection.execute("PRAGMA data_version").fetchone()
+        question = (query.where, query.sort, query.lateness, query.is_counted)
+        known = self._ahead.get(id(connection))
+        is_old = known is None or known.version != version or abs(query.now_ns - known.now_ns) > AHEAD_NS
+        if known is None or is_old or known.question != question or not known.has(query):
+            # People scroll in both directions.
+            start = max(0, query.start - AHEAD // 4)
+            wide = msgspec.structs.replace(query, start=start, count=query.start - start + max(AHEAD, query.count))
+            total = _count(connection, sql) if query.is_counted else None
+            known = _Stretch(question, version, query.now_ns, start, self._page(connection, sql, wide), total)
+            self._ahead[id(connection)] = known
+        first = query.start - known.start
+        return known.numbers[first : first + query.count], known.total
+
     def _page(self, connection: sqlite3.Connection, sql: RunSql, query: RunQuery) -> list[int]:
         limit = f"LIMIT {max(query.count, 0)} OFFSET {max(query.start, 0)}"
-        runs = _runs_to_look_at(connection, sql)
-        if runs == "run r" and query.sort and query.sort[0].field.startswith(PREFIXES):
+        driver = _driver(connection, sql, most=FEW_RUNS)
+        if driver is None and query.sort and query.sort[0].field.startswith(PREFIXES):
             # Walks the index of the values from its end; stops as soon as the page is full.
             key = self._number_of(connection, query.sort[0].field)
             found = connection.execute(
                 f"SELECT r.number FROM kv s0 INDEXED BY kv_num CROSS JOIN run r ON r.number = s0.run{sql.other_joins}"
-                f" WHERE s0.key = {key} AND s0.num IS NOT NULL AND {sql.where} ORDER BY {sql.walked_order} {limit}",
+                f" WHERE s0.key = {key} AND s0.num IS NOT NULL{sql.walked} AND {sql.where}"
+                f" ORDER BY {sql.walked_order} {limit}",
                 sql.parameters,
             ).fetchall()
-            if len(found) == query.count:
+            if sql.walked or len(found) == query.count:
                 return [number for [number] in found]
+        runs, where = _looked_at(driver, sql)
         found = connection.execute(
-            f"SELECT r.number FROM {runs}{sql.joins} WHERE {sql.where} ORDER BY {sql.order} {limit}", sql.parameters
+            f"SELECT r.number FROM {runs}{sql.joins} WHERE {where} ORDER BY {sql.order} {limit}", sql.parameters
         ).fetchall()
         return [number for [number] in found]
 
 
-def _runs_to_look_at(connection: sqlite3.Connection, sql: RunSql) -> str:
-    """Where to look: at the runs that meet a condition which few meet, else at all."""
-    chosen, fewest = "run r", FEW_RUNS + 1
+def _driver(connection: sqlite3.Connection, sql: RunSql, *, most: int) -> Driver | None:
+    """The condition that the fewest runs meet, where they are few."""
+    chosen, fewest = None, most + 1
     for driver in sql.drivers:
         [count] = connection.execute(
-            f"SELECT COUNT(*) FROM (SELECT 1 FROM kv d WHERE {driver} LIMIT {fewest})", sql.parameters
+            f"SELECT COUNT(*) FROM (SELECT 1 FROM kv d WHERE {driver.condition} LIMIT {fewest})", sql.parameters
         ).fetchone()
         if count < fewest:
-            chosen, fewest = (
-                f"(SELECT d.run FROM kv d WHERE {driver}) few CROSS JOIN run r ON r.number = few.run",
-                count,
-            )
+            chosen, fewest = driver, count
     return chosen
 
 
+def _looked_at(driver: Driver | None, sql: RunSql) -> tuple[str, str]:
+    """The runs to look at, and what they must meet: those that meet a condition which few meet, else all."""
+    if driver is None:
+        return "run r", sql.where
+    few = f"(SELECT d.run FROM kv d WHERE {driver.condition}) few CROSS JOIN run r ON r.number = few.run"
+    return few, driver.others
+
+
+def _whole_rows(connection: sqlite3.Connection, numbers: list[int]) -> list[bytes]:
+    """In the order of the numbers; in one question, as each may have to wait for other threads."""
+    chosen = ", ".join(map(str, numbers))
+    found = dict(connection.execute(f"SELECT run, row FROM whole WHERE run IN ({chosen})").fetchall())
+    return [found[number] for number in numbers]
+
+
 def _count(connection: sqlite3.Connection, sql: RunSql) -> int:
-    runs = _runs_to_look_at(connection, sql)
-    [total] = connection.execute(f"SELECT COUNT(*) FROM {runs} WHERE {sql.where}", sql.parameters).fetchone()
+    runs, where = _looked_at(_driver(connection, sql, most=FEW_TO_COUNT), sql)
+    [total] = connection.execute(f"SELECT COUNT(*) FROM {runs} WHERE {where}", sql.parameters).fetchone()
     return int(total)
 
 

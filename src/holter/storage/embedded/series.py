@@ -3,7 +3,8 @@
 import os
 import threading
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from holter.errors import OffsetGap
 from holter.storage.bucketing import cut_into_buckets
@@ -66,6 +67,20 @@ class SqliteSeries:
                 if found := sealed.left_of(taken):
                     infos[key] = _with_tail(infos.get(key), Reader(connection, Line(run, key), unsealed=found), found)
         return sorted(infos.values(), key=lambda info: info.key)
+
+    def count_keys(self, runs: Sequence[str]) -> Mapping[str, int]:
+        """Every key, and how many of the runs have it."""
+        found = {run: self._unsealed_keys(run) for run in runs}
+        open_runs = [run for run, keys in found.items() if keys]
+        with self._database.read() as connection:
+            # Of most runs there is nothing in memory: the database counts those, in one go.
+            settled = [run for run, keys in found.items() if not keys]
+            sql = f"SELECT key, COUNT(*) FROM series WHERE run IN ({', '.join('?' * len(settled))}) GROUP BY key"
+            counts = Counter(dict(connection.execute(sql, settled).fetchall()))
+            for run in open_runs:
+                rows = connection.execute("SELECT key FROM series WHERE run = ?", (run,)).fetchall()
+                counts.update(found[run] | {key for [key] in rows})
+        return counts
 
     def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
         """Every point of a range of steps."""
@@ -191,6 +206,11 @@ class SqliteSeries:
         with self._lock:
             tails = [tail for journal in self._runs.get(line.run, {}).values() for tail in journal.tails.values()]
             return [Taken(tail.journal, tail.digest, writes) for tail in tails if (writes := tail.writes_of(line.key))]
+
+    def _unsealed_keys(self, run: str) -> set[str]:
+        with self._lock:
+            tails = [tail for journal in self._runs.get(run, {}).values() for tail in journal.tails.values()]
+            return {key for tail in tails if tail.count for key in tail.keys}
 
     def _snapshot_all(self, run: str) -> dict[str, list[Taken]]:
         found: dict[str, list[Taken]] = {}

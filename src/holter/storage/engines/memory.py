@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,11 @@ class MemorySeries:
                 SeriesInfo(key, len(steps), min(steps), max(steps))
                 for key, steps in sorted(self._series.get(run, {}).items())
             ]
+
+    def count_keys(self, runs: Sequence[str]) -> Mapping[str, int]:
+        """Every key, and how many of the runs have it."""
+        with self._lock:
+            return Counter(key for run in dict.fromkeys(runs) for key in self._series.get(run, {}))
 
     def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
         """Every point of a range of steps."""
@@ -245,6 +251,7 @@ class MemoryBlobs:
     """The port `BlobStore`."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._staged: dict[str, bytes] = {}
         self._sealed: dict[str, bytes] = {}
         self._names: dict[str, dict[str, str]] = {}
@@ -253,21 +260,23 @@ class MemoryBlobs:
         """Add bytes of a blob that is being received."""
         if len(digest) != 64 or set(digest) - set("0123456789abcdef"):
             raise UsageError(f"a blob's name is its SHA-256 in 64 lower-case hexadecimal digits, not {digest[:80]!r}")
-        if digest in self._sealed:
-            return len(self._sealed[digest])
-        have = self._staged.get(digest, b"")
-        if offset <= len(have) < offset + len(data):
-            self._staged[digest] = have + data[len(have) - offset :]
-        return len(self._staged.get(digest, b""))
+        with self._lock:
+            if digest in self._sealed:
+                return len(self._sealed[digest])
+            have = self._staged.get(digest, b"")
+            if offset <= len(have) < offset + len(data):
+                self._staged[digest] = have + data[len(have) - offset :]
+            return len(self._staged.get(digest, b""))
 
     def seal(self, digest: str) -> None:
         """Make the blob readable."""
-        if digest in self._sealed:
-            return
-        data = self._staged.pop(digest, None)
-        if data is None or hashlib.sha256(data).hexdigest() != digest:
-            raise DigestMismatch(f"what was staged for blob {digest} is something else: send it again from the start")
-        self._sealed[digest] = data
+        with self._lock:
+            if digest in self._sealed:
+                return
+            data = self._staged.pop(digest, None)
+            if data is None or hashlib.sha256(data).hexdigest() != digest:
+                raise DigestMismatch(f"what was staged for blob {digest} is something else: send it again")
+            self._sealed[digest] = data
 
     def size(self, digest: str) -> int | None:
         """The size of a sealed blob."""
@@ -281,10 +290,11 @@ class MemoryBlobs:
 
     def attach(self, run: str, names: Mapping[str, str]) -> None:
         """Give blobs names in a run."""
-        missing = [digest for digest in names.values() if digest not in self._sealed]
-        if missing:
-            raise NoBlob(f"there is no blob {missing[0]}: stage and seal it first")
-        self._names.setdefault(run, {}).update(names)
+        with self._lock:
+            missing = [digest for digest in names.values() if digest not in self._sealed]
+            if missing:
+                raise NoBlob(f"there is no blob {missing[0]}: stage and seal it first")
+            self._names.setdefault(run, {}).update(names)
 
     def attached(self, run: str) -> dict[str, str]:
         """The digests of a run's blobs by name."""
@@ -292,9 +302,10 @@ class MemoryBlobs:
 
     def delete(self, run: str) -> None:
         """Forget the run's names, and the blobs that nobody else names."""
-        dropped = set(self._names.pop(run, {}).values())
-        for digest in dropped - {digest for names in self._names.values() for digest in names.values()}:
-            del self._sealed[digest]
+        with self._lock:
+            dropped = set(self._names.pop(run, {}).values())
+            for digest in dropped - {digest for names in self._names.values() for digest in names.values()}:
+                del self._sealed[digest]
 
     def close(self) -> None:
         """Do nothing."""

@@ -1,0 +1,198 @@
+"""Limits of time, room and rate, and the checks of every write, on a real server in this process."""
+
+import contextlib
+import http.client
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from holter.server import answering, room
+from holter.server.api import events
+from holter.server.app import make_app
+from holter.server.desk import Desk, DeskSettings
+from holter.server.route_table import load_routes
+from holter.server.routing import PREFIX, Route
+from holter.server.security.gate import SAFE
+from holter.server.security.limits import Limiter, Rate
+from holter.server.serving import PatientProtocol, listen
+from tests.e2e.programs import wait_until
+
+TOKEN = "t" * 64
+AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
+OCTETS = {"content-type": "application/octet-stream"}
+WRITES = [route for route in load_routes() if route.method not in SAFE]
+
+
+class Door:
+    """A server for one desk, and how to reach it."""
+
+    def __init__(self, desk: Desk, port: int) -> None:
+        self.desk = desk
+        self.port = port
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}", headers=AUTHORIZATION, timeout=20)
+
+    def begin(self, method: str, path: str, *, told: int, sent: bytes) -> http.client.HTTPConnection:
+        """A request whose body does not come as a whole."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest(method, PREFIX + path)
+        for name, value in {**AUTHORIZATION, **OCTETS, "content-length": str(told)}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.send(sent)
+        return connection
+
+
+@contextlib.contextmanager
+def opened(data: Path) -> Iterator[Door]:
+    desk = Desk(DeskSettings(data=str(data), url="memory:", token=TOKEN, user="ada"), {})
+    door = listen("127.0.0.1", 0)
+    config = uvicorn.Config(make_app(desk), http=PatientProtocol, ws="none", log_config=None, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
+    thread.start()
+    try:
+        wait_until(lambda: server.started)
+        found = Door(desk, door.getsockname()[1])
+        with found.http:
+            yield found
+    finally:
+        desk.changes.close()
+        server.should_exit = True
+        thread.join()
+        desk.close()
+        door.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Door]:
+    with opened(tmp_path / "data") as door:
+        yield door
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    with opened(tmp_path_factory.mktemp("limits") / "data") as door:
+        yield door
+
+
+def concrete(route: Route) -> str:
+    """An address of a route."""
+    return PREFIX + re.sub(r"\{\w+(:path)?\}", "x", route.path)
+
+
+def bare(route: Route, content_type: str) -> dict[str, str]:
+    return {**AUTHORIZATION, "content-type": content_type}
+
+
+@pytest.mark.parametrize("route", WRITES, ids=lambda route: f"{route.method} {route.path}")
+def test_no_other_page_reaches_any_route_that_writes(shared: Door, route: Route) -> None:
+    kind = "application/json" if route.body != "bytes" else "application/octet-stream"
+    address = f"http://127.0.0.1:{shared.port}{concrete(route)}"
+    for headers, status in (
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"host": "evil.example"}, 421),
+    ):
+        answer = httpx.request(route.method, address, headers=bare(route, kind) | headers, content=b"{}")
+        assert answer.status_code == status, headers
+    if route.method == "DELETE":
+        return  # a form can't send it
+    for forms in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        answer = httpx.request(route.method, address, headers=bare(route, forms), content=b"{}")
+        assert answer.status_code == 415, forms
+
+
+@pytest.mark.parametrize("route", WRITES, ids=lambda route: f"{route.method} {route.path}")
+def test_no_cookie_alone_writes_anything(shared: Door, route: Route) -> None:
+    if route.needs == "nothing":
+        assert route.path in ("/login", "/logout")
+        return
+    session = shared.desk.doorman.open_session(shared.desk.doorman.check(TOKEN))  # type: ignore[arg-type]  # it is known
+    kind = "application/json" if route.body != "bytes" else "application/octet-stream"
+    headers = {"cookie": f"{shared.desk.doorman.cookie}={session}", "content-type": kind}
+    answer = httpx.request(route.method, f"http://127.0.0.1:{shared.port}{concrete(route)}", headers=headers)
+    assert (answer.status_code, "X-Holter-CSRF" in answer.text) == (403, True)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(served: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "BODY_WITHIN_S", 0.3)
+    slow = served.begin("POST", "/ingest/r1/transcripts/output.log?offset=0", told=1000, sent=b"x")
+    with contextlib.closing(slow):
+        answer = slow.getresponse()
+        assert (answer.status, b"did not come within" in answer.read()) == (408, True)
+
+
+def test_whoever_asks_too_often_is_told_when_to_come_back_and_nobody_else_is(served: Door) -> None:
+    served.desk.requests = Limiter(Rate(per_s=1, burst=5))
+    other = served.http.post("/tokens", json={"name": "other", "scope": "read"}).json()["key"]
+    answers = [served.http.get("/runs") for _ in range(8)]
+    assert [answer.status_code for answer in answers[:3]] == [200] * 3
+    assert answers[-1].status_code == 429
+    assert answers[-1].json()["error"]["what"] == "too many requests"
+    wait_s = int(answers[-1].headers["retry-after"])
+    assert served.http.get("/runs", headers={"authorization": f"Bearer {other}"}).status_code == 200
+    time.sleep(wait_s + 0.1)
+    assert served.http.get("/runs").status_code == 200
+
+
+def test_only_so_many_streams_are_open_at_once(served: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MOST_STREAMS", 2)
+    with contextlib.ExitStack() as streams:
+        lines = [streams.enter_context(served.http.stream("GET", "/events")).iter_lines() for _ in range(2)]
+        assert [next(each)[:4] for each in lines] == ["id: "] * 2
+        refused = served.http.get("/events")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+    wait_until(lambda: served.desk.changes.readers < 2)
+    with served.http.stream("GET", "/events") as again:
+        assert again.status_code == 200
+
+
+def test_a_stranger_may_send_less_than_who_is_known(served: Door) -> None:
+    body = b'{"key": "' + b"x" * answering.MOST_STRANGER_BYTES + b'"}'
+    with httpx.Client(base_url=f"http://127.0.0.1:{served.port}{PREFIX}") as stranger:
+        answer = stranger.post("/login", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 413
+        chunked = stranger.post("/login", content=iter([body]), headers={"content-type": "application/json"})
+        assert chunked.status_code == 413
+        sends = stranger.post("/ingest/r1/transcripts/output.log?offset=0", content=b"x", headers=OCTETS)
+        assert sends.status_code == 401
+
+
+def test_where_too_much_is_on_its_way_the_next_is_sent_back_and_reading_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "HELD_BODY_BYTES", 1000)
+    monkeypatch.setattr(room, "WAITS_S", 0.3)
+    path = "/ingest/r1/transcripts/output.log?offset=0"
+    with opened(tmp_path / "data") as served:
+        slow = served.begin("POST", path, told=900, sent=b"x")
+        with contextlib.closing(slow):
+            wait_until(lambda: served.http.post(path, content=b"y" * 200, headers=OCTETS).status_code == 503)
+            refused = served.http.post(path, content=b"y" * 200, headers=OCTETS)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+            assert served.http.post(path, content=b"y" * 50, headers=OCTETS).status_code == 200  # there is room for it
+            assert served.http.get("/runs").status_code == 200
+            slow.send(b"x" * 899)
+            assert slow.getresponse().status == 200
+        assert served.http.post(path, content=b"y" * 200, headers=OCTETS).status_code == 200
+
+
+def test_who_goes_away_in_the_middle_leaves_its_room_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "HELD_BODY_BYTES", 1000)
+    path = "/ingest/r1/transcripts/output.log?offset=0"
+    with opened(tmp_path / "data") as served:
+        for _ in range(3):
+            gone = served.begin("POST", path, told=900, sent=b"x")
+            assert gone.sock is not None
+            gone.sock.shutdown(socket.SHUT_RDWR)
+            gone.close()
+        assert served.http.post(path, content=b"y" * 900, headers=OCTETS).status_code == 200
