@@ -99,6 +99,12 @@ def test_a_run_without_workers_is_not_told_to_use_fewer() -> None:
     assert not [text for text in advise("cgroup-out-of-memory", seen) if "workers" in text]
 
 
+def test_workers_that_nobody_saw_are_not_blamed() -> None:
+    main = Holder(pid=PID, name="python", rss_bytes=2**31, is_ours=True)
+    seen = evidence(signalled(9), memory=Memory(holders=(main,)), config={"num_workers": 8})
+    assert not [text for text in advise("cgroup-out-of-memory", seen) if "workers" in text]
+
+
 def test_a_batch_of_one_is_not_halved() -> None:
     assert not [
         text for text in advise("gpu-out-of-memory", evidence(exited(1), config={"batch_size": 1})) if "batch" in text

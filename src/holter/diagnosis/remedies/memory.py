@@ -22,12 +22,11 @@ def smaller_batch(evidence: Evidence) -> str:
 
 
 def fewer_workers(evidence: Evidence) -> str:
-    """Half the workers, with what they held."""
+    """Half the workers, with what they held; nothing where it is known that there were none."""
     name, workers = find_number(evidence, WORKERS)
-    held = [
-        each.rss_bytes for each in evidence.memory.holders or () if each.is_ours and each.pid != _main_pid(evidence)
-    ]
-    if workers == 0 or (workers is None and not held):
+    holders = evidence.memory.holders or ()
+    held = [each.rss_bytes for each in holders if each.is_ours and each.pid != _main_pid(evidence)]
+    if workers == 0 or (not held and (holders or workers is None)):
         return ""
     level = tight_level(evidence)
     limit = f" of the {words.size(level.limit_bytes)} limit" if level and level.limit_bytes else ""
