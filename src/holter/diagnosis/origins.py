@@ -87,8 +87,10 @@ def _mentioned(evidence: Evidence) -> End | None:
     if not text or not _MENTION.search(text):
         return _unseen(evidence, text)
     at_ns = raised.at_ns if raised else finished.at_ns if finished else 0
-    seen = _named_by_code(evidence, at_ns, text) or _first_dead(evidence, at_ns, MENTIONED_WITHIN_S)
-    return seen or _unseen(evidence, text)
+    named = _named_by_code(evidence, at_ns, text)
+    if named is not None or _is_about_a_code(evidence, at_ns, text):
+        return named
+    return _first_dead(evidence, at_ns, MENTIONED_WITHIN_S) or _unseen(evidence, text)
 
 
 def _unseen(evidence: Evidence, text: str) -> End | None:
@@ -115,6 +117,12 @@ def _named_by_code(evidence: Evidence, at_ns: int, text: str, /) -> End | None:
     near = [child for child in _near(evidence, at_ns, MENTIONED_WITHIN_S) if child.code and child.code in numbers]
     telling = [child for child in near if child.source == "multiprocessing" or (child.code or 0) > SHELL_SIGNALS]
     return max(telling, key=lambda child: child.at_ns, default=None)
+
+
+def _is_about_a_code(evidence: Evidence, at_ns: int, text: str, /) -> bool:
+    """Whether it is about a child that left by itself with that code, and not about one that died."""
+    said = {int(code) for code in _CODE.findall(text)}
+    return any(child.code and child.code in said for child in _near(evidence, at_ns, MENTIONED_WITHIN_S))
 
 
 def _first_dead(evidence: Evidence, at_ns: int, within_s: float, /) -> End | None:

@@ -125,7 +125,7 @@ def lost_a_child(end: End) -> bool:
 
 def _is_unreadable(error: Raised) -> bool:
     """A pool gives up, too, where what a worker sent can't be read; then it says why, and the worker was well."""
-    read = [each.message for each in error.causes if each.type.endswith("_RemoteTraceback")]
+    read = [error.traceback, *(each.message for each in error.causes if each.type.endswith("_RemoteTraceback"))]
     is_broken = error.type.endswith("BrokenProcessPool")
     return is_broken and any("result_reader.recv()" in text and not _ENDS.search(text) for text in read)
 

@@ -187,6 +187,14 @@ def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("gpu-fault",), most=MOST_IF_OF_HARDWARE)
 
 
+def _parent(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A pool that breaks ends all of its workers with SIGTERM; who sent it, only a witness in the worker would know."""
+    end, ending = evidence.subject, ending_of(evidence)
+    if verdict.cause != "terminated" or end.role != "child" or ending is None or ending.caught is not None:
+        return None
+    return Rival(causes=("worker-died", "uncaught-exception"), most=MOST_IF_SENT)
+
+
 def _daemon(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A daemon for memory ends processes like a person does, unless somebody saw who it was, or that none runs."""
     ending, daemon = ending_of(evidence), evidence.oom_daemon
@@ -210,5 +218,6 @@ _LOOKS = (
     _descriptors,
     _resource,
     _hardware,
+    _parent,
     _daemon,
 )

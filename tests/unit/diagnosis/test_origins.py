@@ -3,7 +3,7 @@
 import pytest
 
 from holter.diagnosis.origins import find_lost_child
-from holter.diagnosis.specimens import evidence, exited, failed, said
+from holter.diagnosis.specimens import before, evidence, exited, failed, said
 from holter.model.evidence import End, Evidence, Surroundings
 
 WAITED, ALONE = Surroundings(children_rss_bytes=2**20), Surroundings(children_rss_bytes=0)
@@ -41,3 +41,11 @@ def test_who_has_waited_for_no_child_only_says_so(around: Surroundings | None) -
 
 def test_where_every_exit_was_heard_the_words_are_about_something_else() -> None:
     assert lost(evidence(exited(1), said=(said("exit code 139"),), surroundings=WAITED, is_watched=True)) is None
+
+
+def test_words_about_a_child_that_left_by_itself_are_not_about_one_that_had_faulted_before() -> None:
+    faulted = End(pid=30, role="child", source="connector", status=11, at_ns=before(3))
+    left = End(pid=31, role="child", source="connector", status=2 << 8, at_ns=before(1))
+
+    assert lost(evidence(failed("RuntimeError", "worker left with 2"), children=(faulted, left))) is None
+    assert lost(evidence(failed("RuntimeError", "worker left"), children=(faulted, left))) == 11

@@ -302,6 +302,34 @@ def test_what_the_user_s_own_code_raised_before_is_their_own_words() -> None:
     assert told.confidence >= 0.9
 
 
+UNPICKLED = """\
+concurrent.futures.process._RemoteTraceback:
+\'\'\'
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/concurrent/futures/process.py", line 424, in wait_result_broken_or_wakeup
+    result_item = result_reader.recv()
+  File "/usr/lib/python3.11/multiprocessing/connection.py", line 251, in recv
+    return _ForkingPickler.loads(buf.getbuffer())
+TypeError: ShardError.__init__() missing 1 required positional argument: 'reason'
+\'\'\'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/home/ada/train.py", line 18, in <module>
+    for result in pool.map(work, range(8)):
+concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly.
+"""
+
+
+def test_a_pool_that_cannot_read_what_a_worker_sent_ends_its_workers_itself() -> None:
+    workers = tuple(End(pid=pid, role="child", status=15, source="connector", at_ns=before(0.5)) for pid in (30, 31))
+
+    told = diagnose(evidence(exited(1, role="command"), said=lines(UNPICKLED), children=workers, state="failed"))
+
+    assert told.cause == "uncaught-exception"
+
+
 def test_what_make_says_of_its_command_is_no_part_of_the_exception() -> None:
     text = f"{UNCAUGHT}make: *** [Makefile:2: train] Error 1\n"
 

@@ -306,3 +306,12 @@ def test_kills_of_cgroups_beside_it_do_not_account_for_what_its_own_has_counted(
         return diagnose(evidence(signalled(9), memory=memory, kernel_log=KernelLog(kills=(kill,)))).cause
 
     assert [ask("/job_8"), ask("/job_7"), ask("/job_7/step_0")] == ["cgroup-out-of-memory", "killed", "killed"]
+
+
+def test_workers_that_nobody_watched_may_have_been_ended_by_their_own_pool() -> None:
+    workers = tuple(End(pid=pid, role="child", status=15, source="connector", at_ns=before(0.5)) for pid in (30, 31))
+    broken = failed("BrokenProcessPool", "A process in the process pool was terminated abruptly")
+    told = diagnose(evidence(broken, children=workers, state="failed"))
+
+    assert (told.cause, told.confidence < SURE) == ("terminated", True)
+    assert told.candidates == ("worker-died", "uncaught-exception")

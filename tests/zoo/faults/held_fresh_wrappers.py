@@ -312,22 +312,6 @@ FAULTS = [
         """,
         code=17,
     ),
-    # The pool says that a process ended abruptly; what it did was to raise while it got ready.
-    failing(
-        "has a pool whose workers raise while they get ready",
-        """
-        def prepare(path):
-            with open(path) as file:
-                file.read()
-        begin()
-        context = multiprocessing.get_context("fork")
-        with concurrent.futures.ProcessPoolExecutor(
-            2, mp_context=context, initializer=prepare, initargs=("/data/vocabulary.txt",)
-        ) as pool:
-            print(list(pool.map(abs, range(8))))
-        """,
-        also=("worker-died",),
-    ),
     failing(
         "tells whoever hears SIGUSR1 what it does, and misses an attribute later",
         """

@@ -318,4 +318,14 @@ FAULTS = [
         "if code:\n    raise SystemExit(f'evaluation exited with {code}')",
         cause="segmentation-fault",
     ),
+    # The pool says that a process ended abruptly; what it did was to raise while it got ready.
+    inline(
+        "has a pool whose workers raise while they get ready",
+        "import concurrent.futures\ndef prepare(path):\n    with open(path) as file:\n        file.read()\n"
+        "with concurrent.futures.ProcessPoolExecutor(\n"
+        "    2, mp_context=multiprocessing.get_context('fork'), initializer=prepare, initargs=('/data/words.txt',)\n"
+        ") as pool:\n    print(list(pool.map(abs, range(8))))",
+        cause="uncaught-exception",
+        also=("worker-died",),
+    ),
 ]
