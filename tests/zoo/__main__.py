@@ -84,7 +84,8 @@ def _complain(cases: list[Case]) -> int:
 
 
 def _machine() -> str:
-    return f"Linux {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    kernel = platform.release().partition("-")[0]
+    return f"Linux {kernel}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def _arguments() -> argparse.Namespace:

@@ -151,7 +151,7 @@ def of_own(evidence: Evidence) -> tuple[Fact, ...]:
     memory = evidence.memory
     if not memory.own_bytes:
         return ()
-    text = f"the program and its children held {words.size(memory.own_bytes)}"
+    text = f"the program and its children held {words.size(memory.own_bytes)} of their own"
     if memory.growth_bytes_per_s and memory.growth_bytes_per_s > 0 and memory.growth_s:
         rate = f"{words.size(memory.growth_bytes_per_s)}/s"
         text += f", growing by {rate} for {words.seconds(memory.growth_s)}"
