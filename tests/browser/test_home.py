@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.axe import serious_findings
 from tests.browser.crowds import write_dead, write_silent
 from tests.browser.training import begin, record
-from tests.browser.watched import Watched
+from tests.browser.watched import GONE, Watched
 from tests.e2e.programs import start, wait_until
 from tests.e2e.servers import Served, ui
 
@@ -21,7 +21,6 @@ for step in range(100_000):
     run.log({"loss": 1})
     time.sleep(0.1)
 """
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
 
 
 def test_before_the_first_run_the_page_says_what_to_paste_and_comes_alive_by_itself(

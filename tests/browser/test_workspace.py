@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.training import begin, record
-from tests.browser.watched import Watched
+from tests.browser.watched import GONE, Watched
 from tests.e2e.programs import wait_until
-from tests.e2e.servers import Served
+from tests.e2e.servers import Served, ui
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = ("serious", "critical")
@@ -109,6 +109,25 @@ def test_a_run_that_goes_on_grows_and_its_death_is_seen(watched: Watched) -> Non
         assert read_end(page, "train/loss") > before
         program.kill()
         expect(row(page, "alive")).to_contain_text("Crashed", timeout=10_000)
+
+
+def test_charts_go_on_after_the_server_was_killed_and_started_again(watched: Watched) -> None:
+    watched.expect_errors(*GONE)
+    assert watched.server is not None
+    program, _ = begin(N="alive")
+    with program:
+        page = watched.open("/p/vision")
+        expect(chart(page, "train/loss")).to_be_visible()
+        port = watched.server.address.rpartition(":")[2]
+        watched.server.kill()
+        banner = page.get_by_role("alert").filter(has_text="does not answer")
+        expect(banner).to_be_visible()
+        before = read_end(page, "train/loss")
+        with ui("--port", port):
+            expect(banner).to_have_count(0, timeout=30_000)
+            wait_until(lambda: read_end(page, "train/loss") > before + 20, within_s=20)
+            program.kill()
+            expect(row(page, "alive")).to_contain_text("Crashed", timeout=10_000)
 
 
 def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(workspace: Page, take: Callable[[str], None]) -> None:

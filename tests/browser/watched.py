@@ -7,6 +7,9 @@ from playwright.sync_api import ConsoleMessage, Page
 if TYPE_CHECKING:
     from tests.e2e.servers import Served
 
+# What Chromium says of a server that is killed.
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
+
 
 class Watched:
     """A page, and the errors that it had."""
