@@ -6,6 +6,7 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -200,8 +201,15 @@ def _refusal(response: http.client.HTTPResponse, body: bytes) -> Refused | Unrea
 
 
 def _retry_s(response: http.client.HTTPResponse) -> int | None:
+    """Seconds, or a date, as proxies write it; that is by the clock of whoever answers."""
     text = (response.getheader("retry-after") or "").strip()
-    return int(text) if text.isdecimal() and len(text) < 8 else None
+    if text.isdecimal():
+        return int(text) if len(text) < 8 else None
+    try:
+        wait = parsedate_to_datetime(text) - parsedate_to_datetime(response.getheader("date") or "")
+        return max(0, int(wait.total_seconds()))
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return None
 
 
 def _unpacked(body: bytes, packed_as: str | None) -> bytes:
