@@ -162,7 +162,7 @@ class Jupyter:
     def add_kernelspec(self, name: str, **environ: str) -> None:
         """A Python of another environment."""
         folder = self.home / "data" / "kernels" / name
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         spec = {"argv": argv, "display_name": name, "language": "python", "env": environ}
         (folder / "kernel.json").write_text(json.dumps(spec))

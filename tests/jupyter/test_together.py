@@ -122,6 +122,7 @@ def without(served: Jupyter, tmp_path: Path) -> Iterator[Kernel]:
 
 def test_a_kernel_that_has_no_holter_is_recorded_and_explained(served: Jupyter, without: Kernel) -> None:
     assert "ModuleNotFoundError" in without.run("try:\n    import holter\nexcept ImportError as e:\n    print(repr(e))")
+    assert served.memory(without)["kernel_bytes"] > 0
     run, pid = run_of(without), without.pid
     without.begin("import time\ntime.sleep(60)")
     os.kill(pid, signal.SIGKILL)
@@ -130,7 +131,6 @@ def test_a_kernel_that_has_no_holter_is_recorded_and_explained(served: Jupyter, 
     told = why(served.home, run)
     assert (told["state"], told["cause"]) == ("crashed", "killed")
     assert served.death(without)["run"] == run
-    assert served.memory(without)["kernel_bytes"] > 0
 
 
 @pytest.fixture
