@@ -50,7 +50,7 @@ types: $(READY)
 	@$(PYTHON) -m mypy
 
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -n logical $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
