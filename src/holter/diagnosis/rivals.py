@@ -123,7 +123,10 @@ def _child(verdict: Verdict, evidence: Evidence) -> Rival | None:
     most_rss_bytes = around.children_rss_bytes if around is not None else None
     if has_waited(end) or (has_chosen and most_rss_bytes):
         return Rival(causes=CHILD_CAUSES, most=MOST_AFTER_A_CHILD)
-    return Rival(causes=CHILD_CAUSES, most=MOST_IF_OF_A_CHILD) if has_chosen and most_rss_bytes is None else None
+    # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
+    is_cut_off = end.raised is not None and "EOFError" in type_names(end.raised)
+    may_be = is_cut_off or (has_chosen and most_rss_bytes is None)
+    return Rival(causes=CHILD_CAUSES, most=MOST_IF_OF_A_CHILD) if may_be else None
 
 
 def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:

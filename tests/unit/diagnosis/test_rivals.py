@@ -158,6 +158,13 @@ def chose() -> End:
         ),
         (evidence(chose()), "uncaught-exception", True, ""),
         (evidence(failed("KeyError", "'lr'"), is_watched=False), "uncaught-exception", True, ""),
+        (
+            evidence(failed("EOFError", ""), is_watched=False, surroundings=Surroundings(children_rss_bytes=0)),
+            "uncaught-exception",
+            False,
+            "worker-died",
+        ),
+        (evidence(failed("EOFError", "")), "uncaught-exception", True, ""),
         # What it lost died before it.
         (evidence(failed("BrokenPipeError", "[Errno 32] Broken pipe")), "uncaught-exception", False, "connection-lost"),
         # Who may kill for memory was not looked at.
