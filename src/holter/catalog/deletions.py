@@ -10,7 +10,7 @@ import msgspec
 from holter.catalog.trash import Trash
 from holter.errors import Refused
 from holter.journal.kept_files import replace_file
-from holter.journal.rundir import is_run_id, make_private, run_directory
+from holter.journal.rundir import is_run_id, make_private, run_directory, sync_directory
 from holter.wire.batches import GONE
 
 FOLDER = "deleted"
@@ -44,14 +44,7 @@ class Deletions:
             return  # nobody can send one with such a name
         self._make_folder()
         replace_file(self._path(run), msgspec.json.encode(deletion))
-        fd = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # a file system that keeps names by itself
-                raise
-        finally:
-            os.close(fd)
+        sync_directory(self._folder)
 
     def find(self, run: str) -> Deletion | None:
         """None for a run that nobody deleted."""

@@ -54,6 +54,12 @@ def caught(number: int, *, code: int = 0, before_s: float = 0.1, **more: Any) ->
     return msgspec.structs.replace(usual, **more)
 
 
+def in_a_large_frame() -> Caught:
+    """A fault below the stack, as far from it as a frame that is larger than what is left."""
+    above = "7ffd00801000-7ffd01001000 rw-p 00000000 00:00 0 [stack]"
+    return caught(11, code=1, address=0x7FFD_0080_0FF8, stack_pointer=0x7FFD_0000_0000, mapping_above=above)
+
+
 def said(text: str, *, before_s: float = 1.0, is_error: bool = True) -> Said:
     """A line of the console."""
     return Said(at_ns=before(before_s), text=text, is_error=is_error)

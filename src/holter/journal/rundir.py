@@ -1,5 +1,6 @@
 """Where things lie: the data directory, a run's directory, the segments in it."""
 
+import errno
 import os
 import re
 
@@ -29,6 +30,18 @@ def is_run_id(text: str) -> bool:
 def is_journal_id(text: str) -> bool:
     """Whether it is a journal's uuid as it stands in the names of its segments."""
     return _JOURNAL.fullmatch(text) is not None
+
+
+def sync_directory(directory: str) -> None:
+    """Make the names in a directory outlive the machine's death. Raises OSError."""
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that keeps names by itself
+            raise
+    finally:
+        os.close(fd)
 
 
 def make_private(directory: str) -> None:

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from holter.journal.rundir import list_segments
+from holter.journal.rundir import list_segments, sync_directory
 
 EVERY_S = 0.5
 # The kernel's file times move in steps of up to 10 ms: a write in the same step as our sync leaves no trace in them.
@@ -83,7 +83,7 @@ class Syncer:
         for path in born:
             self._files[path] = _File(path)
         if born:
-            _sync_directory(self._directory)
+            sync_directory(self._directory)
 
     def _drop_old(self) -> None:
         """Close segments that have a successor: they are synced for good."""
@@ -94,11 +94,3 @@ class Syncer:
                     os.fdatasync(file.fd)
                     file.close()
                     self._done.add(path)
-
-
-def _sync_directory(directory: str) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -10,7 +10,7 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import END_NS, PID, caught, evidence, exited, gone, signalled
+from holter.diagnosis.specimens import END_NS, PID, caught, evidence, exited, gone, in_a_large_frame, signalled
 from holter.model.evidence import Evidence, KernelLine, KernelLog
 from holter.model.verdicts import Answer, Example, RuledOut, Verdict
 
@@ -56,13 +56,6 @@ _STACK = (
     '  File "/home/ada/train.py", line 41 in step\n'
 )
 _NULL = caught(11, code=1, address=0, stack_pointer=0x7FFD_0000_0000)
-_LARGE = caught(
-    11,
-    code=1,
-    address=0x7FFD_0080_0FF8,
-    stack_pointer=0x7FFD_0000_0000,
-    mapping_above="7ffd00801000-7ffd01001000 rw-p 00000000 00:00 0 [stack]",
-)
 _LINE = KernelLine(
     at_ns=END_NS,
     kind="fault",
@@ -81,7 +74,7 @@ EXAMPLES = [
         fires=False,
     ),
     # An array on the stack that is larger than the stack.
-    Example(evidence(signalled(11, signals=(_LARGE,))), fires=False),
+    Example(evidence(signalled(11, signals=(in_a_large_frame(),))), fires=False),
     # A Java virtual machine in the process lives on such signals.
     Example(evidence(exited(1, signals=(caught(11, code=1, is_handled=True),))), fires=False),
     Example(evidence(signalled(9)), fires=False),

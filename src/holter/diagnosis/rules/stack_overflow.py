@@ -12,7 +12,7 @@ import msgspec
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import END_NS, PID, caught, evidence, failed, signalled
+from holter.diagnosis.specimens import END_NS, PID, caught, evidence, failed, in_a_large_frame, signalled
 from holter.model.evidence import Evidence, KernelLine, KernelLog, Surroundings
 from holter.model.records import Finished
 from holter.model.verdicts import Answer, Example, Verdict
@@ -64,13 +64,6 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> 
 
 
 _OVER = caught(11, code=1, address=0x7FFD_0000_0F00, stack_pointer=0x7FFD_0000_1000)
-_LARGE = caught(
-    11,
-    code=1,
-    address=0x7FFD_0080_0FF8,
-    stack_pointer=0x7FFD_0000_0000,
-    mapping_above="7ffd00801000-7ffd01001000 rw-p 00000000 00:00 0 [stack]",
-)
 _THREAD = caught(
     11, code=2, thread=813, address=0x7F10_0000_0F00, stack_pointer=0x7F10_0000_1000, mapping="7f1-7f2 ---p 0 0 0"
 )
@@ -83,9 +76,9 @@ EXAMPLES = [
     Example(evidence(signalled(11, signals=(_OVER,)), surroundings=Surroundings(stack_limit_bytes=2**23)), fires=True),
     Example(evidence(signalled(11, signals=(_THREAD,))), fires=True),
     # An array that is larger than what is left of the stack; and a wild pointer into the same place.
-    Example(evidence(signalled(11, signals=(_LARGE,))), fires=True),
+    Example(evidence(signalled(11, signals=(in_a_large_frame(),))), fires=True),
     Example(
-        evidence(signalled(11, signals=(msgspec.structs.replace(_LARGE, stack_pointer=0x7FFD_00A0_0000),))),
+        evidence(signalled(11, signals=(msgspec.structs.replace(in_a_large_frame(), stack_pointer=0x7FFD_00A0_0000),))),
         fires=False,
     ),
     # A thread of C has no other stack for a handler; and a program that has taken the handler away.

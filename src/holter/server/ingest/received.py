@@ -11,7 +11,15 @@ from collections.abc import Iterator
 
 from holter.errors import JournalError, StorageFull, UsageError
 from holter.journal.frame import HEADER_SIZE, MAGIC, Header, decode_header
-from holter.journal.rundir import is_journal_id, is_run_id, list_segments, make_private, run_directory, segment_path
+from holter.journal.rundir import (
+    is_journal_id,
+    is_run_id,
+    list_segments,
+    make_private,
+    run_directory,
+    segment_path,
+    sync_directory,
+)
 
 MOST_OPEN = 512
 # The last three are no console, but texts that only grow as well; verdicts need the first two of these.
@@ -71,7 +79,7 @@ class ReceivedRuns:
                     have = offset + len(data)
                 os.fdatasync(fd)
                 if is_new:
-                    _sync_folder(directory)
+                    sync_directory(directory)
                 return have
             finally:
                 os.close(fd)
@@ -226,15 +234,7 @@ def _make_durable(directory: str) -> None:
     """Create a run's directory so that the death of the machine does not undo it. Raises OSError."""
     if not os.path.isdir(directory):
         make_private(directory)
-        _sync_folder(os.path.dirname(directory))
-
-
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        sync_directory(os.path.dirname(directory))
 
 
 def _cut_off(data: bytes, start: int) -> int:

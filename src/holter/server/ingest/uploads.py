@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holter.errors import NoBlob
-from holter.journal.rundir import is_run_id, make_private, run_directory
+from holter.journal.rundir import is_run_id, make_private, run_directory, sync_directory
 
 if TYPE_CHECKING:
     from holter.storage.blobs import BlobStore
@@ -41,11 +41,7 @@ def name_upload(directory: str, path: str, *, digest: str) -> None:
     finally:
         os.close(fd)
     if is_new:
-        folder = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_directory(directory)
 
 
 def read_uploads(directory: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from holter.errors import DigestMismatch, NoBlob, StorageFull, UsageError
-from holter.journal.rundir import make_private
+from holter.journal.rundir import make_private, sync_directory
 from holter.storage.embedded.database import Database
 
 SCRIPTS = (
@@ -80,7 +80,7 @@ class DirectoryBlobs:
         make_private(os.path.dirname(target))
         os.replace(staged, target)
         for folder in (os.path.dirname(target), self._directory):
-            _sync_directory(folder)
+            sync_directory(folder)
 
     def size(self, digest: str) -> int | None:
         """The size of a sealed blob."""
@@ -191,14 +191,6 @@ def _remove_abandoned(staging: str) -> None:
             with contextlib.suppress(OSError):  # somebody else did
                 if time.time() - entry.stat().st_mtime > ABANDONED_S:
                     os.unlink(entry.path)
-
-
-def _sync_directory(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextlib.contextmanager
