@@ -233,6 +233,18 @@ os._exit(0)
     assert run(limit + BEGIN + source, HOLTER_STRICT="0", PYTHONUNBUFFERED="1").stdout.splitlines()[-1] == "0"
 
 
+def test_the_table_of_descriptors_does_not_grow_for_it() -> None:
+    """Where there are threads, the kernel lets `init()` wait for all processors until it may."""
+    source = """
+import os, re
+size = int(re.search(r"FDSize:\\s+(\\d+)", open("/proc/self/status").read())[1])
+print(size, max(int(fd) for fd in os.listdir("/proc/self/fd")))
+"""
+    size, highest = map(int, run(BEGIN + source).stdout.splitlines()[-1].split())
+    assert size == 64
+    assert highest >= 48
+
+
 def test_as_init_of_a_container_it_is_spared_as_ever() -> None:
     source = BEGIN + "import ctypes, os\nos.kill(1, 15); print(os.getpid(), 'alive', flush=True); ctypes.string_at(16)"
     command = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", sys.executable, "-c", source]

@@ -32,6 +32,7 @@ FOREIGN_NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 
 READY_WITHIN_S = 90.0
 OUTPUT_KEPT = 3000
+NEWS_WITHIN_S = 0.5
 
 
 class Performance:
@@ -237,6 +238,7 @@ class Performance:
             heard.append((time.monotonic(), answer))
             if is_settled or time.monotonic() > deadline:
                 break
+            self._await_news()
         last = heard[-1][1]
         first_at = heard[-1][0]
         for at, answer in reversed(heard):
@@ -244,6 +246,20 @@ class Performance:
                 break
             first_at = at
         return last, max(0.0, first_at - self.died_at) if self.died_at else None
+
+    def _await_news(self) -> None:
+        """Until somebody wrote something down or nobody is left who could: whoever asks all the time is in the way."""
+        known = self._written()
+        deadline = time.monotonic() + NEWS_WITHIN_S
+        while time.monotonic() < deadline and self._written() == known and not self.is_settled():
+            time.sleep(0.03)
+
+    def _written(self) -> list[tuple[str, int, int]]:
+        found = []
+        for path in (self.stage / "data").glob("runs/*/*"):
+            with contextlib.suppress(FileNotFoundError):
+                found.append((path.name, path.stat().st_size, path.stat().st_mtime_ns))
+        return sorted(found)
 
     def is_settled(self) -> bool:
         """Whether nobody will add anything to what is known."""

@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -336,10 +335,9 @@ EXPORTED int holter_witness_open(const char *path) {
     if (which == MOST_LOGS) return -1;
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
-    struct rlimit limit = {.rlim_cur = 256};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    /* High, where nobody expects one: programs close and count on low numbers. */
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, limit.rlim_cur > 1024 ? 992 : (int)limit.rlim_cur - 32);
+    /* High, where nobody expects one: programs close and count on low numbers. Yet below 64, the size of a new process's
+     * table: to let it grow beside threads, the kernel waits for all processors, 13 ms of init(). */
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 64 - 2 * MOST_LOGS);
     if (high >= 0) {
         close(fd);
         fd = high;
