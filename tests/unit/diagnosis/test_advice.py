@@ -94,6 +94,13 @@ def test_workers_are_halved_with_what_they_held() -> None:
     )
 
 
+def test_workers_that_were_seen_at_different_times_do_not_hold_more_than_there_is() -> None:
+    holders = tuple(Holder(pid=900 + n, name="pt_data_worker", rss_bytes=3 * 2**30, is_ours=True) for n in range(4))
+    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=holders)
+    seen = evidence(signalled(9), memory=memory, config={"num_workers": 4})
+    assert advise("cgroup-out-of-memory", seen)[0].startswith("workers held nearly all of the 8.0 GiB limit: lower")
+
+
 def test_a_run_without_workers_is_not_told_to_use_fewer() -> None:
     seen = evidence(signalled(9), config={"num_workers": 0})
     assert not [text for text in advise("cgroup-out-of-memory", seen) if "workers" in text]

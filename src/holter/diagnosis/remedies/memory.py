@@ -28,12 +28,19 @@ def fewer_workers(evidence: Evidence) -> str:
     held = [each.rss_bytes for each in holders if each.is_ours and each.pid != _main_pid(evidence)]
     if workers == 0 or (not held and (holders or workers is None)):
         return ""
-    level = tight_level(evidence)
-    limit = f" of the {words.size(level.limit_bytes)} limit" if level and level.limit_bytes else ""
-    lead = f"workers held {words.size(sum(held))}{limit}: " if held else ""
+    lead = f"workers held {_share(evidence, sum(held))}: " if held else ""
     if workers is None:
         return f"{lead}start fewer worker processes, for each holds a copy of what it touches"
     return f"{lead}lower {name} from {workers} to {workers // 2}"
+
+
+def _share(evidence: Evidence, held: int) -> str:
+    """Processes were seen at different times, and share pages: together they may seem to hold more than there was."""
+    level = tight_level(evidence)
+    if level is None or not level.limit_bytes:
+        return words.size(held)
+    part = words.size(held) if held < level.limit_bytes else "nearly all"
+    return f"{part} of the {words.size(level.limit_bytes)} limit"
 
 
 def stream_data(evidence: Evidence) -> str:

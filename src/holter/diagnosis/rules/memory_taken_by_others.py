@@ -33,7 +33,9 @@ def diagnose(evidence: Evidence) -> Answer:
     theirs = sum(holder.rss_bytes for holder in others)
     at_ns = memory.holders_ns or evidence.subject.at_ns
     if theirs <= ours or not others:
-        return RuledOut(cause=CAUSE, because=f"the run held {words.size(ours)} and all others {words.size(theirs)}")
+        most = level.limit_bytes if level and is_cgroup else None  # its processes were seen at different times
+        held_by_run = words.size(min(ours, most or ours))
+        return RuledOut(cause=CAUSE, because=f"the run held {held_by_run} and all others {words.size(theirs)}")
     largest = max(others, key=lambda holder: holder.rss_bytes)
     alone = f"{largest.name} ({largest.pid}) alone {words.size(largest.rss_bytes)}"
     text = f"the run held {words.size(ours)}, others {words.size(theirs)}; {alone}"
