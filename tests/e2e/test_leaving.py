@@ -77,6 +77,15 @@ def test_an_exception_is_known_once() -> None:
     assert raised() == [("main", "seen")]
 
 
+@pytest.mark.parametrize("without", ["", "sidecar"])
+@pytest.mark.parametrize(("then", "state"), [("run.log({'a': 1})", "finished"), ("sys.exit(1)", "failed")])
+def test_what_a_program_shows_by_itself_is_no_end_of_it(then: str, state: str, without: str) -> None:
+    source = "try: {}['weights']\nexcept KeyError: sys.excepthook(*sys.exc_info())\n"
+    run(BEGIN + source + then, HOLTER_WITHOUT=without)
+    assert raised() == [("shown", "'weights'")]
+    assert only_run().view.state == state
+
+
 def test_what_the_screen_showed_of_an_interactive_program_did_not_end_it() -> None:
     assert run(BEGIN + "sys.ps1 = '>>> '; sys.last_value = ValueError('an hour ago')").returncode == 0
     assert raised() == []

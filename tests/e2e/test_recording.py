@@ -454,7 +454,7 @@ def test_hooks_are_chained_and_restored() -> None:
     assert [(raised.where, raised.thread) for raised in only_run().said(Raised)] == [
         ("thread", "worker"),
         ("unraisable", "MainThread"),
-        ("main", "MainThread"),
+        ("shown", "MainThread"),
     ]
 
 

@@ -72,7 +72,7 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
     exited = exits_by_journal(list(digests)).get(each.journal)
     finished = next((record for record in reversed(each.said) if isinstance(record, Finished)), None)
     raised = [record for record in each.said if isinstance(record, Raised)]
-    ending = [record for record in raised if record.where == "main"]
+    ending = [record for record in raised if _ends_program(record, exited)]
     seen_ns = last_seen_ns(each, list(digests))
     caught = [*traces.signals.get(process.pid, ()), *_heard_outside(each, exited)]
     role = ROLES.get(each.opened.writer, "rank" if is_one_of_many else "program")
@@ -87,8 +87,8 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
         status=exited.status if exited else None,
         source=exited.source if exited else "",
         finished=finished,
-        raised=ending[-1] if ending else None,
-        others_raised=(*(record for record in raised if record.where != "main"), *_of_workers(each, digests)),
+        raised=msgspec.structs.replace(ending[-1], where="main") if ending else None,
+        others_raised=(*(record for record in raised if record not in ending), *_of_workers(each, digests)),
         signals=tuple(caught),
         has_signal_witness=process.pid in traces.witnessed,
         handled=_handled(each, caught, ended_ns=exited.at_ns if exited else seen_ns),
@@ -99,6 +99,11 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
         last_row_ns=each.last_at_ns if each.rows else None,
         is_alive=False if exited else _is_alive(each, finished),
     )
+
+
+def _ends_program(raised: Raised, exited: Exited | None) -> bool:
+    """What the program showed by itself may be why it left; whoever left in order, or unseen, had got over it."""
+    return raised.where == "main" or (raised.where == "shown" and bool(exited and exited.status))
 
 
 def _end_of_child(told: Sequence[ChildExited], worker: Digest | None, traces: Traces) -> End:

@@ -164,7 +164,8 @@ def last_seen_ns(each: Digest, digests: list[Digest]) -> int:
     """When a process last wrote, or a sidecar last saw it alive."""
     here = [other for other in digests if other.opened.host == each.opened.host]
     beats = [other.beat.at_ns for other in here if other.beat and process_of(each).pid in other.beat.pids]
-    return max([each.opened.at_ns, each.last_at_ns, *beats])
+    words = [record.at_ns for record in each.said]
+    return max([each.opened.at_ns, each.last_at_ns, *words, *beats])
 
 
 def newest_clients(digests: list[Digest]) -> list[Digest]:

@@ -147,7 +147,8 @@ class Raised(Record, frozen=True, kw_only=True):
     thread: str = "MainThread"
     where: str = "main"
     """`main` ends the program and `child` a child process; `thread`, `unraisable` and `asyncio` end nothing. `pool` was
-    caught by the worker of a pool or a data loader and handed to its parent, who may have caught it too."""
+    caught by the worker of a pool or a data loader and handed to its parent, who may have caught it too. `shown` was
+    caught by the program, which called `sys.excepthook` by itself, to leave or to go on."""
     causes: tuple[Cause, ...] = ()
     """What led to it, the nearest first."""
     frames: tuple[OwnFrame, ...] = ()

@@ -65,6 +65,9 @@ class ExceptionHooks:
         self._patches.set(module, name, hook)
 
     def _main(self, kind: type[BaseException], error: BaseException, _: Any) -> None:
+        if error is not getattr(sys, "last_value", None):  # which the interpreter sets before it calls its hook
+            self._describer.seen(error, where="shown")
+            return
         self._describer.ends_program(error)
         self._has_seen_main = True
 

@@ -23,7 +23,7 @@ from holter.recording.spawning import most_child_bytes
 # Each child that has something to say gets a journal; a pool that fails again and again must not fill the directory.
 MOST_FILES = 256
 # Exceptions that end something, or may: what the process was about to run out of is worth a look.
-_ENDING = ("main", "child", "pool")
+_ENDING = ("main", "child", "pool", "shown")
 
 
 class Recording(Protocol):
