@@ -16,6 +16,8 @@ SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = 0.97, 0.96, 0.85, 0.65
 exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
 NULL_PAGE = 64 * 1024
+THREAD_HEAD = 2048
+"""At least so much of its own lies between a thread's first frame and the upper end of its stack."""
 LARGEST_FRAME = 2**30
 NEAR_NS = 10_000_000_000
 THREAD_NEAR_NS = 1_000_000_000
@@ -105,6 +107,7 @@ def is_beside_the_stack(crash: Crash) -> bool:
     caught = crash.ending.caught
     is_free = caught is None or not caught.mapping or _is_guard(caught)
     is_near = abs(crash.address - crash.stack_pointer) < STACK_NEAR and crash.is_past_the_stack is not False
+    is_near = is_near and not (_is_above(caught) if caught is not None else _may_be_above(crash))
     is_in_a_frame = _is_in_a_frame(caught) if caught is not None else bool(crash.is_past_the_stack)
     return is_free and (is_near or is_in_a_frame)
 
@@ -169,6 +172,19 @@ def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:
 def _is_in_a_frame(caught: Caught) -> bool:
     """Below the stack that the kernel lets grow, but not below the stack pointer."""
     return not caught.mapping and caught.mapping_above.endswith("[stack]") and caught.address >= caught.stack_pointer
+
+
+def _is_above(caught: Caught) -> bool:
+    """Behind the stack's upper end, where nothing is mapped: a stack runs over at its lower end, and has a guard there
+    unless the kernel lets it grow."""
+    is_growing = caught.mapping_above.endswith("[stack]")
+    return not caught.mapping and not is_growing and caught.address > caught.stack_pointer
+
+
+def _may_be_above(crash: Crash) -> bool:
+    """The kernel's line does not say what is mapped; beside the stack of a thread others' memory begins."""
+    is_of_main = crash.line is not None and f"[{crash.line.pid}]" in crash.line.text
+    return not is_of_main and (crash.address or 0) - (crash.stack_pointer or 0) >= THREAD_HEAD
 
 
 def _is_guard(caught: Caught) -> bool:

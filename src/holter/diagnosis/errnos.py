@@ -5,10 +5,13 @@ import re
 
 import msgspec
 
-from holter.diagnosis.texts import foreign_causes, foreign_text, is_own_raise
+from holter.diagnosis.texts import foreign_causes, foreign_text, is_own_raise, source_line
 from holter.model.records import Raised
 
-_NUMBER = re.compile(r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|\((\d+)\)(?:\s|$)")
+_NUMBER = re.compile(
+    r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|Os \{ code: (\d+),|\((\d+)\)(?:\s|$)"
+)
+_AS_PYTHON = re.compile(r"\[Errno (\d+)\] ([A-Z][a-z ]+[a-z])")
 CANNOT_OPEN = re.compile(r"(?:unable|failed|not able) to open|(?:can(?:no|')t|could not|couldn't) open", re.IGNORECASE)
 """Libraries that say so keep the number to themselves; it proves nothing by itself."""
 _BUILTIN = frozenset(
@@ -33,12 +36,20 @@ def find_errno(raised: Raised | None, *numbers: int) -> Errno | None:
     for number in numbers:
         if number in sure:
             return Errno(number=number, is_sure=True)
-    text = foreign_text(raised)
+    text = f"{foreign_text(raised)}\n{_relayed(raised)}"
     said = {int(next(filter(None, match.groups()))) for match in _NUMBER.finditer(text)}
     for number in numbers:
         if number in said or (os_words(number) and os_words(number) in text):
             return Errno(number=number, is_sure=False)
     return None
+
+
+def _relayed(raised: Raised) -> str:
+    """An error of the operating system in what the user's own code raised, as Python writes one: where the statement
+    itself does not have it, somebody else met it, and handed it on as text."""
+    if not is_own_raise(raised) or "Errno" in source_line(raised):
+        return ""
+    return "\n".join(found[0] for found in _AS_PYTHON.finditer(raised.message) if found[2] == os_words(int(found[1])))
 
 
 def os_words(number: int) -> str:

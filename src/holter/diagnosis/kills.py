@@ -60,10 +60,12 @@ def kill_of(evidence: Evidence) -> Kill | None:
     end, log = evidence.subject, evidence.kernel_log
     near = [each for each in log.kills if abs(each.at_ns - end.at_ns) <= NEAR_NS] if log else []
     own = own_level(evidence)
+    if own is not None and not end.pid:  # of whom is only known that it died before somebody else said so
+        own = msgspec.structs.replace(own, kills_lately=None)
     return Kill(
         ending=ending,
         own=own,
-        report=next((each for each in near if _is_about(each, end)), None),
+        report=next((each for each in near if _is_about(each, end) and (end.pid or _may_count(each, own))), None),
         others=tuple(each for each in near if each.pid != end.pid and _may_count(each, own)) if end.pid else (),
         has_log=log is not None,
         host_kills=evidence.memory.host_kills,

@@ -14,7 +14,7 @@ from holter.diagnosis.processes import (
     left_with,
     order_of_death,
 )
-from holter.diagnosis.texts import last_line, whole_text
+from holter.diagnosis.texts import is_said_by_hand, last_line, whole_text
 from holter.model.evidence import End, Evidence
 
 MOST_GENERATIONS = 4
@@ -75,7 +75,7 @@ def find_lost_child(evidence: Evidence) -> End | None:
 def _behind_a_queue(evidence: Evidence) -> End | None:
     """A queue or pipe that breaks while a child has just died."""
     raised = evidence.subject.raised
-    if raised is None or raised.type.rpartition(".")[2] not in _QUEUE_ERRORS:
+    if raised is None or raised.type.rpartition(".")[2] not in _QUEUE_ERRORS or is_said_by_hand(raised):
         return None
     return _first_dead(evidence, raised.at_ns, QUEUE_WITHIN_S)
 
@@ -117,6 +117,12 @@ def _named_by_code(evidence: Evidence, at_ns: int, text: str, /) -> End | None:
     near = [child for child in _near(evidence, at_ns, MENTIONED_WITHIN_S) if child.code and child.code in numbers]
     telling = [child for child in near if child.source == "multiprocessing" or (child.code or 0) > SHELL_SIGNALS]
     return max(telling, key=lambda child: child.at_ns, default=None)
+
+
+def is_about_a_code(evidence: Evidence) -> bool:
+    """Whether the subject's exception gives a code with which a child of it had just left."""
+    raised = evidence.subject.raised
+    return raised is not None and _is_about_a_code(evidence, raised.at_ns, whole_text(raised))
 
 
 def _is_about_a_code(evidence: Evidence, at_ns: int, text: str, /) -> bool:

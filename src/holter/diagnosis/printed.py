@@ -1,11 +1,11 @@
 """Reads the exception that a program without holter inside it printed as its last words, and a launcher's report."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from holter.diagnosis.processes import CODE_WITHIN_S, PEER_LOST
+from holter.diagnosis.processes import CODE_WITHIN_S, PEER_LOST, is_python
 from holter.diagnosis.texts import lines_near_end
 from holter.diagnosis.tracebacks import HEAD, Traceback, causes_behind, looks_uncaught, read_tracebacks, text_of
 from holter.model.evidence import End, Evidence, Said
@@ -42,32 +42,56 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
         return evidence
     lines = list(lines_near_end(evidence, _NEAR_S))[::-1]
     own = [line for line in lines if not _RANK.match(line.text)]
-    raised = read_last_traceback(own, subject.code, speakers=_speakers(evidence)) or _read_one_line(own, subject.code)
-    if raised is None or not _may_have_led_to(subject.code, raised):
+    others = _recorded(evidence)
+    told = read_last_traceback(own, subject.code, speakers=_speakers(evidence), others=others)
+    raised = told or _read_one_line(own, subject.code)
+    if raised is None or _name(raised.type, raised.message) in others or not _may_have_led_to(subject.code, raised):
         return evidence
     ranks = _reported_ranks(evidence, raised, lines)
     known = {end.pid: end.raised for end in ranks}
     return msgspec.structs.replace(
         evidence,
-        subject=msgspec.structs.replace(subject, raised=raised),
-        ranks=ranks or evidence.ranks,
+        subject=_with(raised, subject),
+        ranks=ranks or tuple(_with(raised, end) if end.pid == subject.pid else end for end in evidence.ranks),
         children=tuple(
             msgspec.structs.replace(child, raised=child.raised or known.get(child.pid)) for child in evidence.children
         ),
     )
 
 
-def read_last_traceback(lines: Sequence[Said], code: int | None = None, *, speakers: int = 1) -> Raised | None:
+def _with(raised: Raised, end: End) -> End:
+    return msgspec.structs.replace(end, raised=raised)
+
+
+def _recorded(evidence: Evidence) -> frozenset[tuple[str, str]]:
+    """What ended other processes, which said so themselves: they print it on the same console."""
+    others = [end for end in evidence.ranks if end.pid != evidence.subject.pid]
+    known = [end.raised for end in others if end.raised and (end.role not in WITHOUT_CLIENT or is_python(end))]
+    return frozenset(_name(each.type, each.message) for each in known)
+
+
+def _name(kind: str, message: str) -> tuple[str, str]:
+    return kind.rpartition(".")[2], message.strip().partition("\n")[0]
+
+
+def read_last_traceback(
+    lines: Sequence[Said],
+    code: int | None = None,
+    *,
+    speakers: int = 1,
+    others: Collection[tuple[str, str]] = (),
+) -> Raised | None:
     """The last traceback of these lines that may end a program, if it is about the last thing that they say.
 
     Args:
         code: what the program left with, where it did.
         speakers: how many processes may have ended with a traceback here: of several, one that lost the other end of
             a connection did not die first.
+        others: exceptions of which it is known that other processes ended with them.
     """
     errors = [line for line in lines if line.is_error] or list(lines)
     found = read_tracebacks(errors)
-    while found and found[-1].ends_nothing:
+    while found and (found[-1].ends_nothing or _name(found[-1].type, found[-1].message) in others):
         found.pop()
     while speakers > 1 and len(found) > 1 and _has_lost_a_peer(found[-1]):
         found.pop()

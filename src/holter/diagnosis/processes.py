@@ -18,8 +18,9 @@ NOTICED_WITHIN_S = 2.0
 """A death may be written down this much later than that of a process that followed it."""
 CHILD_WITHIN_S = 60.0
 CODE_WITHIN_S = 10.0
-TIMEOUT_CODE = 124
+TIMEOUT_CODE, XARGS_CODE = 124, 125
 SHELL_SIGNALS = 128
+BY_MULTIPROCESSING = "multiprocessing"
 BY_SHELL = "shell"
 """The source of a status that is known by the exit code of a shell alone."""
 
@@ -98,6 +99,11 @@ def left_with(end: End) -> int | None:
     if end.code is not None or end.signal is not None:
         return end.code
     return end.finished.exit_code if end.finished is not None else None
+
+
+def is_python(end: End) -> bool:
+    """Whether an interpreter of Python is what was started, and no shell or launcher around one."""
+    return end.name.strip("[]").partition(" ")[0].rpartition("/")[2].startswith("python")
 
 
 def died_ns(end: End) -> int:
@@ -349,6 +355,8 @@ def _commanded(evidence: Evidence) -> End | None:
         return None
     if end.role != "child" and not _has_handed_on(evidence):
         return None
+    if end.source == BY_MULTIPROCESSING or (end.role == "child" and is_python(end)):
+        return None  # no shell
     return End(pid=0, role="child", name=end.name, at_ns=end.at_ns, status=number, source=BY_SHELL)
 
 
@@ -360,8 +368,8 @@ def _has_handed_on(evidence: Evidence) -> bool:
 
 
 def _shell_codes(child: End) -> tuple[int | None, ...]:
-    """With what a shell, or `timeout` that ended the child itself with a signal of its choice, leaves."""
-    return (child.code,) if child.signal is None else (128 + child.signal, TIMEOUT_CODE)
+    """With what a shell, xargs, or `timeout` that ended the child itself with a signal of its choice, leaves."""
+    return (child.code,) if child.signal is None else (128 + child.signal, TIMEOUT_CODE, XARGS_CODE)
 
 
 def _call_all(ends: Sequence[End]) -> str:

@@ -17,9 +17,10 @@ from holter.diagnosis.endings import FAULTS, ending_of
 from holter.diagnosis.errnos import CANNOT_OPEN
 from holter.diagnosis.gpu_errors import OF_GPU
 from holter.diagnosis.kills import is_pressed
-from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.origins import find_lost_child, is_about_a_code
 from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
 from holter.diagnosis.processes import lost_a_peer
+from holter.diagnosis.scarcity import may_have_used_all
 from holter.diagnosis.suspicion import has_waited
 from holter.diagnosis.texts import foreign_text, is_own_raise, last_line, type_names
 from holter.model.evidence import REQUESTS, Evidence
@@ -29,7 +30,7 @@ SURE = 0.9
 MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = 0.75, 0.75, 0.7
 MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD, MOST_IF_OF_HARDWARE = 0.88, 0.85, 0.65, 0.85
 MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD, MOST_IF_NOT_COUNTED = 0.65, 0.7, 0.85, 0.85
-MOST_IF_LACKING, MOST_IF_OF_FLOATS = 0.8, 0.6
+MOST_IF_LACKING, MOST_IF_OF_FLOATS, MOST_IF_LIMITED = 0.8, 0.6, 0.5
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
 """They say how a program ended, and leave open what made it."""
 LACKING: dict[str, re.Pattern[str]] = {
@@ -129,6 +130,12 @@ def _child(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=CHILD_CAUSES, most=MOST_IF_OF_A_CHILD) if may_be else None
 
 
+def _mentioned(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """A program that reports a child's exit code may have failed because of that child, of which no more is known."""
+    is_of_it = verdict.cause in VAGUE and is_about_a_code(evidence) and find_lost_child(evidence) is None
+    return Rival(causes=("worker-died",), most=MOST_IF_OF_A_CHILD) if is_of_it else None
+
+
 def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A command that failed says why on a console that nobody kept."""
     raised = evidence.subject.raised
@@ -136,6 +143,12 @@ def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:
     if verdict.cause not in VAGUE or not is_reported or evidence.said:
         return None
     return Rival(causes=("disk-full", "nonzero-exit"), most=MOST_IF_OF_A_CHILD)
+
+
+def _library(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """Native code that leaves by itself says why on a console that nobody kept; Python's own exits are seen."""
+    is_of_it = verdict.cause == "nonzero-exit" and evidence.subject.finished is None and not evidence.said
+    return Rival(causes=("too-many-processes", "disk-full"), most=MOST_IF_UNSEEN) if is_of_it else None
 
 
 def _catcher(verdict: Verdict, evidence: Evidence) -> Rival | None:
@@ -190,6 +203,12 @@ def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("gpu-fault",), most=MOST_IF_OF_HARDWARE)
 
 
+def _limit(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """At the hard limit of CPU time the kernel kills; nobody knows how much of it a child had used."""
+    is_of_it = verdict.cause == "killed" and may_have_used_all(evidence)
+    return Rival(causes=("cpu-time-limit",), most=MOST_IF_LIMITED) if is_of_it else None
+
+
 def _parent(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A pool that breaks ends all of its workers with SIGTERM; who sent it, only a witness in the worker would know."""
     end, ending = evidence.subject, ending_of(evidence)
@@ -214,13 +233,16 @@ _LOOKS = (
     _handler,
     _request,
     _child,
+    _mentioned,
     _command,
+    _library,
     _catcher,
     _peer,
     _room,
     _descriptors,
     _resource,
     _hardware,
+    _limit,
     _parent,
     _daemon,
 )

@@ -13,7 +13,7 @@ import msgspec
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.origins import about, find_lost_child
 from holter.diagnosis.processes import left_with
-from holter.diagnosis.texts import is_own_raise, type_names
+from holter.diagnosis.texts import USUAL, is_own_raise, type_names
 from holter.model.evidence import End, Evidence
 
 AT_ONCE_S = 2.0
@@ -64,12 +64,26 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
     if not likely:
         return _unseen_victim(evidence, end)
     likelihood, child = min(likely, key=lambda each: each[1].at_ns)
+    if not has_waited(end) and (_is_beside(child, end) or _printed_on(evidence, child, end)):
+        likelihood = min(likelihood, POSSIBLE)
     if _may_be_own_hand(child, evidence):
         if child.parent_signal == signal.SIGKILL or not (_chose(end) or has_waited(end)):
             return None
         is_foreign = has_waited(end) or child.parent_signal is not None
         likelihood = min(likelihood, FOREIGN if is_foreign else POSSIBLE)
     return Suspect(evidence=about(evidence, child), likelihood=likelihood)
+
+
+def _is_beside(child: End, end: End) -> bool:
+    """Rather than below it: a shell starts one after the other."""
+    return end.role == "child" and (decided_ns(end) - child.at_ns) / 1e9 > WENT_ON_S
+
+
+def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
+    """Who logs no rows, and whose output went on for a while after the child was gone."""
+    since_ns = child.at_ns + int(NOTICED_WITHIN_S * 1e9)
+    later = [line for line in evidence.said if since_ns < line.at_ns <= decided_ns(end) and not line.is_error]
+    return end.last_row_ns is None and len(later) >= USUAL
 
 
 def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:

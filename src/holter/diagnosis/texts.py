@@ -39,7 +39,12 @@ def is_own_raise(raised: Raised) -> bool:
     places = [place for _, place in _places(raised.traceback.splitlines())]
     own = {(frame.file, frame.line) for frame in raised.frames}
     is_own = bool(places) and (places[-1]["file"], int(places[-1]["line"])) in own
-    return is_own and _BY_HAND.match(source_line(raised)) is not None
+    return is_own and is_said_by_hand(raised)
+
+
+def is_said_by_hand(raised: Raised) -> bool:
+    """Whether a `raise` or `assert` of somebody's said it, in the user's own code or a library's."""
+    return _BY_HAND.match(source_line(raised)) is not None
 
 
 def foreign_causes(raised: Raised) -> tuple[Cause, ...]:

@@ -11,7 +11,7 @@ import signal
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
-from holter.diagnosis.scarcity import has_no_cpu_limit
+from holter.diagnosis.scarcity import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.specimens import caught, evidence, exited, signalled
 from holter.model.evidence import Evidence, Surroundings
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
@@ -19,7 +19,7 @@ from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
 CAUSE = "cpu-time-limit"
 WARNED_WITHIN_S = 5.0
 SAMPLED_WITHIN_S = 1.5
-SEEN, BY_STATUS, LIMITED, BY_USE = 0.97, 0.7, 0.93, 0.9
+SEEN, BY_STATUS, LIMITED, BY_USE, BY_AGE = 0.97, 0.7, 0.93, 0.9, 0.7
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -34,6 +34,8 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, ending, confidence * ending.certainty)
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
         return _verdict(evidence, ending, BY_USE * ending.certainty)
+    if ending.signal == signal.SIGKILL and may_have_used_all(evidence):
+        return _verdict(evidence, ending, BY_AGE * ending.certainty)
     return None
 
 

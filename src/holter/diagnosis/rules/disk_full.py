@@ -37,6 +37,8 @@ _HIDES_FULL = re.compile(
     r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear"
     r"|short write|[Ww]rote only \d+ of \d+"
 )
+_MAY_BE_ITS_OWN = re.compile(r"database or disk is full")
+"""A database may have a limit of its own (`max_page_count`)."""
 _CHILD_FAILED = re.compile(r"CalledProcessError: .*returned non-zero exit status")
 """A command that the program ran has said why on its own stderr."""
 _NOT_A_DISK = re.compile(r"inotify|shared memory|/dev/shm|torch_shm|ENOSPC.*watch")
@@ -57,6 +59,8 @@ def diagnose(evidence: Evidence) -> Answer:
     found = errnos.find_errno(raised, *FULL)
     wanted = _WANTED.search(text)
     disk = spaces.full_disk(evidence, spaces.path_of(raised), wanted_bytes=int(wanted[1]) if wanted else 0)
+    if found is None and _MAY_BE_ITS_OWN.search(text) and disk is None and _was_looked_at(evidence):
+        return RuledOut(cause=CAUSE, because=f"the database says that it or the disk is full, and {_room(evidence)}")
     if found is not None or _SAYS_FULL.search(text):
         is_sure = found is not None and found.is_sure
         confidence = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
@@ -65,10 +69,15 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="the limit of a file's size was reached (EFBIG), and not the disk's end")
     if not _HIDES_FULL.search(text):
         return None
-    if disk is None and spaces.disks(evidence) and evidence.subject.role not in WITHOUT_CLIENT:
+    if disk is None and _was_looked_at(evidence):
         return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
     confidence = HIDDEN if disk else HIDDEN_UNSEEN
     return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=False)])
+
+
+def _was_looked_at(evidence: Evidence) -> bool:
+    """The file systems in use, at the moment of the exception."""
+    return bool(spaces.disks(evidence)) and evidence.subject.role not in WITHOUT_CLIENT
 
 
 def _by_signal(evidence: Evidence) -> Verdict | None:
@@ -181,6 +190,7 @@ _IN_MAP = caught(
 _LEFT = Finished(at_ns=before(0.1), how="atexit", exit_code=4)
 _PIPE = failed("BrokenPipeError", "[Errno 32] Broken pipe", statement="packer.stdin.write(batch)")
 _GZIP = End(pid=900, role="child", name="gzip", at_ns=before(0.2), status=256)
+_SQLITE = "database or disk is full"
 _TORCH = "[enforce fail at inline_container.cc:672] . unexpected pos 640 vs 534"
 _CHAIN = Raised(
     at_ns=before(0.2),
@@ -241,6 +251,27 @@ EXAMPLES = [
     # Something was said about a disk, and then the program failed for a reason of its own.
     Example(evidence(failed("ValueError", "x"), said=(said("No space left on device"),)), fires=False),
     Example(evidence(failed("RuntimeError", _TORCH), surroundings=_ROOMY), fires=False),
+    # SQLite says the same of a limit that a database has of its own.
+    Example(evidence(failed("sqlite3.OperationalError", _SQLITE), surroundings=_FULL), fires=True),
+    Example(evidence(failed("sqlite3.OperationalError", _SQLITE)), fires=True),
+    Example(evidence(failed("sqlite3.OperationalError", _SQLITE), surroundings=_ROOMY), fires=False),
+    # A process that saves for the program has told it what it met; and a program that says so by itself.
+    Example(
+        evidence(
+            failed("RuntimeError", "writer: [Errno 28] No space left on device", statement="raise RuntimeError(answer)")
+        ),
+        fires=True,
+    ),
+    Example(
+        evidence(
+            failed(
+                "RuntimeError",
+                "[Errno 28] No space left on device",
+                statement='raise RuntimeError("[Errno 28] No space left on device")',
+            )
+        ),
+        fires=False,
+    ),
     Example(evidence(failed("OSError", "[Errno 27] File too large"), surroundings=_FULL), fires=False),
     Example(evidence(failed("OSError", "[Errno 28] inotify watch limit reached")), fires=False),
     Example(

@@ -68,7 +68,7 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
     if bad is not None and mentions:
         return 0.95
     if mentions and type_names(end.raised) & (_BY_NATURE | {"LinAlgError"}):
-        return 0.85
+        return _confidence_of_arithmetic(end.raised)
     if "returned nan values" in end.raised.message:
         return 0.88
     if bad is None or not type_names(end.raised) & _GIVES_UP:
@@ -78,6 +78,13 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
     if is_about_loss and _was_finite(bad):
         return 0.85
     return 0.6 if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
+
+
+def _confidence_of_arithmetic(error: Raised) -> float | None:
+    """A division by zero is a mistake about any numbers; what overflows or is no number may be the training's."""
+    if _OF_TRAINING.search(f"{source_line(error)} {error.message}"):
+        return 0.85
+    return None if "divide by zero" in error.message else 0.65
 
 
 def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:

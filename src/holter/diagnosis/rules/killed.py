@@ -65,6 +65,8 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, UNTOLD * ending.certainty, _title_of_untold(evidence, ending), ending)
     if _is_of_another_rule(evidence, ending):
         return None
+    if ending.signal == signal.SIGXFSZ and evidence.subject.role == "child":
+        return None  # nobody killed it: it reached a limit, which has no name but its death
     confidence = BY_STATUS if ending.signal in _AMBIGUOUS else BY_NUMBER
     return _verdict(evidence, confidence * ending.certainty, _title_of_other(evidence, ending), ending)
 

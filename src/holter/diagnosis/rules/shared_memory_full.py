@@ -15,11 +15,14 @@ from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.specimens import caught, evidence, exited, failed, said, signalled
 from holter.diagnosis.texts import foreign_text, line_near_end
-from holter.model.evidence import Disk, Evidence, Surroundings
+from holter.model.evidence import Caught, Disk, Evidence, Surroundings
 from holter.model.verdicts import Answer, Example, Fact, Verdict
 
 CAUSE = "shared-memory-full"
 MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = 0.96, 0.85, 0.93, 0.95, 0.86, 0.75
+MAPPED_WITH_ROOM = 0.4
+"""Then the block was rather made shorter."""
+MUCH_BYTES = 2**31
 LITTLE = 0.05
 _SAYS = re.compile(
     r"unable to (?:allocate|open|mmap|resize|write).{0,40}(?:shared memory|/torch_)|insufficient shared memory"
@@ -56,9 +59,17 @@ def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
         return _verdict(evidence, disk, UNSEEN, found) if disk or line else None
     if not _SHARED.search(ending.caught.mapping) or ending.caught.code != 2:
         return None
-    # Room in /dev/shm does not speak against it: what a process held there is free again after its death.
-    confidence = MAPPED if disk else MAPPED_UNSEEN
+    confidence = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
     return _verdict(evidence, disk, confidence * ending.certainty, [facts.of_signal(ending.caught)])
+
+
+def _had_room(evidence: Evidence, caught: Caught) -> bool:
+    """Far more was free when somebody last looked than the mapping could take, or anybody so soon."""
+    disk = spaces.shared_memory(evidence)
+    start, _, end = caught.mapping.split(" ")[0].partition("-")
+    if disk is None or disk.free_bytes is None or not end:
+        return False
+    return disk.free_bytes >= max(MUCH_BYTES, 10 * (int(end, 16) - int(start, 16)))
 
 
 def _full(evidence: Evidence) -> Disk | None:

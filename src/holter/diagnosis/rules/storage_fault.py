@@ -86,10 +86,10 @@ def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, 
     if line is not None:
         return 0.97
     if number == "30":
-        # Where somebody wrote there before, it became read-only; at the start it may always have been so.
+        # The kernel writes down why it makes one read-only, and early in a run it may always have been so.
         end = evidence.subject
         age_s = (end.at_ns - end.began_ns) / 1e9 if end.began_ns else 0.0
-        return 0.88 if age_s > 60 or _read_only(evidence) else 0.75
+        return 0.75 if age_s > 60 and evidence.kernel_log is None else 0.55
     if number == "116":
         return 0.93
     return 0.92 if has_path else 0.75

@@ -23,7 +23,11 @@ SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.
 NEAR = 0.9
 ADDRESSES_NEAR = 0.75
 """A stack is asked for at once: a large part of the address space may be left, and still too little."""
-_THREAD = re.compile(r"can't start new thread|Thread creation failed|pthread_create (?:failed|has failed)")
+_THREAD = re.compile(
+    r"can't start new thread|Thread creation failed|pthread_create (?:failed|has failed)"
+    r"|(?:could not|failed to|unable to) (?:spawn|create|start)\b.{0,20}\bthreads?\b"
+    r".*(?:unavailable|code: 11\b|os error 11\b)"
+)
 _FORK = re.compile(r"fork|_fork_exec|Popen|posix_spawn|spawnv|Process|start\(\)|clone|subprocess")
 _SAYS = re.compile(
     r"fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed"
@@ -98,6 +102,8 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
     )
 
 
+_AGAIN = "Resource temporarily unavailable"
+_RUST = f'could not spawn threads: ThreadPoolBuildError {{ kind: IOError(Os {{ code: 11, message: "{_AGAIN}" }}) }}'
 _TEAM = said("libgomp: Thread creation failed: Resource temporarily unavailable", is_error=False)
 _NEAR_LIMIT = Surroundings(threads=1023, threads_limit=1024)
 _FORKED = failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="os.fork()")
@@ -116,6 +122,11 @@ EXAMPLES = [
     Example(
         evidence(exited(254, role="command"), said=(said("bash: fork: retry: Resource temporarily unavailable"),)),
         fires=True,
+    ),
+    # A library of Rust, whose panic comes out as an exception; and one for which there was no room.
+    Example(evidence(failed("pyo3_runtime.PanicException", _RUST)), fires=True),
+    Example(
+        evidence(failed("pyo3_runtime.PanicException", _RUST.replace("11", "12").replace(_AGAIN, ""))), fires=False
     ),
     # A library that leaves by itself, where both streams are one; and a program that got over it.
     Example(evidence(exited(1), said=(_TEAM,)), fires=True),
