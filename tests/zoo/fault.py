@@ -95,8 +95,10 @@ def _walk() -> Iterator[Fault]:
     for module in sorted(pkgutil.iter_modules(faults.__path__), key=lambda module: module.name):
         share = HELD if module.name.startswith("held_") else OPEN
         kind = module.name.removeprefix("held_")
-        for fault in importlib.import_module(f"{faults.__name__}.{module.name}").FAULTS:
-            yield msgspec.structs.replace(fault, kind=kind, share=share)
+        loaded = importlib.import_module(f"{faults.__name__}.{module.name}")
+        opened = getattr(loaded, "OPENED", ())  # those for which a rule was mended
+        for fault in loaded.FAULTS:
+            yield msgspec.structs.replace(fault, kind=kind, share=OPEN if fault.name in opened else share)
 
 
 def source(name: str) -> str:

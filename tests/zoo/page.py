@@ -36,6 +36,7 @@ normal end of any edition ever got a verdict.
 | first | 129 | 87.6 %, 13, 0.114 | | | 72.7 %, 12 |
 | second | 175 | 92.0 %, 8, 0.066 | 91.0 %, 8, 0.073 | 88.4 %, 6, 0.088 | 85.0 %, 10, 0.118 |
 | third | 137 | 96.4 %, 2, 0.029 | 96.3 %, 2, 0.033 | 95.6 %, 1, 0.035 | 89.0 %, 6, 0.089 |
+| fourth | 138 | 92.0 %, 5, 0.066 | 91.3 %, 5, 0.072 | 91.2 %, 4, 0.073 | 88.4 %, 7, 0.097 |
 
 The held faults as they are now, those that were told right at first sight among them:
 """

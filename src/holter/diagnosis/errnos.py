@@ -47,7 +47,8 @@ def find_errno(raised: Raised | None, *numbers: int) -> Errno | None:
 def _relayed(raised: Raised) -> str:
     """An error of the operating system in what the user's own code raised, as Python writes one: where the statement
     itself does not have it, somebody else met it, and handed it on as text."""
-    if not is_own_raise(raised) or "Errno" in source_line(raised):
+    is_made_here = raised.type.rpartition(".")[2] in _BUILTIN or "errno" in source_line(raised).lower()
+    if not is_own_raise(raised) or is_made_here:
         return ""
     return "\n".join(found[0] for found in _AS_PYTHON.finditer(raised.message) if found[2] == os_words(int(found[1])))
 

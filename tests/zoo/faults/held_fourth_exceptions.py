@@ -3,6 +3,11 @@
 from tests.zoo.fault import Place
 from tests.zoo.faults.held_fresh_exceptions import DIVERGED, LEFT, RAISED, TORCH, failing
 
+OPENED = (
+    "wants numpy to raise and normalizes a column that never changes",
+    "keeps its features in a database that may have ten pages",
+)
+
 FAULTS = [
     failing(
         "awaits a task that a timer cancelled",

@@ -19,6 +19,14 @@ def full(name: str, body: str, **more: Any) -> Fault:
     return failing(name, body, cause=FULL, **{"place": Place(disks=DISK), **more})
 
 
+OPENED = (
+    "has a process that saves, which tells it that there is no room",
+    "is given a place for its checkpoints that is only for reading",
+    "has a library of Rust that may not start its threads",
+    "runs a tool that writes a larger file than it may",
+    "comes to the end of the CPU time of its shell",
+)
+
 FAULTS = [
     full(
         "keeps its features in a table of names on a full disk",

@@ -83,6 +83,12 @@ static int parse(int depth) { volatile char token[512]; token[0] = '('; return p
 int main(void) { return parse(0); }
 """
 
+OPENED = (
+    "takes a buffer back that a thread of C still writes to",
+    "shares a block of memory that a worker makes shorter",
+    "runs a parser in C that never comes up again",
+)
+
 FAULTS = [
     compiled(
         "faults in what a library asked to be done at the exit",

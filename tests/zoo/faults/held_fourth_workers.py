@@ -75,6 +75,8 @@ def launched(name: str, body: str, number: int, **more: Any) -> Fault:
     return failing(name, body, **{**usual, **more})
 
 
+OPENED = ("has a worker that leaves with a text",)
+
 FAULTS = [
     failing(
         "has a data loader whose workers find no index",

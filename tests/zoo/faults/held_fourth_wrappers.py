@@ -55,6 +55,11 @@ exit 1
 # What make prints about it is not what the program prints.
 MAKEFILE = f"printf 'train: data\\n\\t@{PYTHON} {SCRIPT}\\ndata:\\n\\t@echo preparing\\n' > Makefile\nmake train"
 
+OPENED = (
+    "is one of the seeds of xargs and killed by hand",
+    "is started again after a fault and raises then",
+)
+
 FAULTS = [
     # IPython catches whatever a script raises, shows it, and leaves with 1.
     failing(
