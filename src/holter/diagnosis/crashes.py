@@ -30,6 +30,7 @@ _TOLD_BY = {
     "divide error": signal.SIGFPE,
     "invalid opcode": signal.SIGILL,
 }
+_CURRENT, _THREAD = "Current thread", "\nThread 0x"
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)', re.MULTILINE)
 
 
@@ -147,20 +148,25 @@ def where(evidence: Evidence, crash: Crash) -> str:
     place = python_place(evidence.subject.fault_log)
     library = crash.library.rpartition("/")[2]
     inside = f" in {library}" if library and not library.startswith("python") else ""
-    return f"{inside}{f', called from {place}' if place else ''}"
+    is_of_python = _CURRENT in evidence.subject.fault_log or _THREAD not in evidence.subject.fault_log
+    how = "called from" if is_of_python else "while the first thread was at"
+    return f"{inside}{f', {how} {place}' if place else ''}"
 
 
 def python_place(fault_log: str) -> str:
-    """The innermost frame of the thread that faulted."""
-    current = fault_log.partition("Current thread")[2] or fault_log
-    frame = _FRAME.search(current)
+    """The innermost frame of the thread that faulted; of the first one, where that was a thread of native code."""
+    frame = _FRAME.search(_stack_at_fault(fault_log))
     return f"{frame['function']} ({frame['file'].rpartition('/')[2]} line {frame['line']})" if frame else ""
 
 
 def stack_depth(fault_log: str) -> int:
     """How many frames of the thread that faulted the log shows; Python stops at 100."""
-    current = (fault_log.partition("Current thread")[2] or fault_log).partition("\n\n")[0]
-    return len(_FRAME.findall(current))
+    return len(_FRAME.findall(_stack_at_fault(fault_log).partition("\n\n")[0]))
+
+
+def _stack_at_fault(fault_log: str) -> str:
+    """Python writes the thread that faulted as the current one, if it is one of Python's, and the first one last."""
+    return fault_log.partition(_CURRENT)[2] or fault_log.rpartition(_THREAD)[2]
 
 
 def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:

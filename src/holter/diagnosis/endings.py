@@ -23,6 +23,9 @@ BY_COUNTER = 0.93
 """How often a process that vanished when the kernel killed somebody in its cgroup for memory was the one."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
 NEAR_NS = 10_000_000_000
+HANDLED_WITHIN_NS = 500_000_000
+BY_FIRST_FAULT = 0.95
+"""How often a fault whose handling ended in another one is what ended the process."""
 _FATAL_SIGNALS = {
     "Segmentation fault": signal.SIGSEGV,
     "Aborted": signal.SIGABRT,
@@ -78,6 +81,9 @@ def ending_of(evidence: Evidence) -> Ending | None:
 
 def _by_status(end: End, number: int) -> Ending:
     caught = _arrival(end, number)
+    first = _first_fault(end, caught) if caught is not None and number in FAULTS else None
+    if first is not None:
+        return Ending(signal=first.signal, certainty=BY_FIRST_FAULT, caught=first)
     was_there = end.has_signal_witness and end.role != "child"  # which may have become another program since
     return Ending(
         signal=number,
@@ -115,6 +121,19 @@ def _arrival(end: End, number: int) -> Caught | None:
     others = [each for each in near if not (each.is_sent and each.sender_pid == end.pid)] or near
     faults = [each for each in others if not each.is_sent] if number in FAULTS else []
     return (faults or others)[0 if number in FAULTS else -1] if others else None
+
+
+def _first_fault(end: End, last: Caught) -> Caught | None:
+    """A fault just before, in the same thread: whoever writes down the stacks of all threads may fault over it."""
+    return next(
+        (
+            each
+            for each in end.signals
+            if each.signal in FAULTS and each.signal != last.signal and not (each.is_sent or last.is_sent)
+            if (each.pid, each.thread) == (last.pid, last.thread) and 0 <= last.at_ns - each.at_ns <= HANDLED_WITHIN_NS
+        ),
+        None,
+    )
 
 
 def _by_arrival(end: End) -> Ending | None:

@@ -91,6 +91,19 @@ NOTICED = failed("RuntimeError", "worker 2 left with 1", statement='raise Runtim
         # What lies behind the upper end of a thread's stack, and below its lower one.
         (evidence(signalled(11), kernel_log=told(OVER_THE_TOP)), "segmentation-fault"),
         (evidence(signalled(11), kernel_log=told(BELOW)), "stack-overflow"),
+        # Python faulted itself over writing down the stacks of a fault.
+        (
+            evidence(
+                signalled(
+                    11,
+                    signals=(
+                        caught(4, code=2, before_s=0.2, address=0x7F7C_E276_1000, is_handled=True),
+                        caught(11, code=1, before_s=0.1, address=0x48, stack_pointer=0x7FFD_0000_0000),
+                    ),
+                )
+            ),
+            "illegal-instruction",
+        ),
         # A tool that reached the limit of a file's size: nobody killed it.
         (
             evidence(
@@ -163,3 +176,18 @@ def test_a_child_may_have_used_up_the_cpu_time_of_its_shell() -> None:
     assert diagnose(seen).cause == "cpu-time-limit"
     young = msgspec.structs.replace(seen, surroundings=Surroundings(cpu_limit_s=3600, open_files_limit=1024))
     assert diagnose(young).cause == "killed"
+
+
+def test_a_thread_of_native_code_was_not_called_from_a_thread_of_python() -> None:
+    """Python writes down the newest thread first, and that may be one of ours."""
+    stacks = (
+        "Fatal Python error: Segmentation fault\n\nThread 0x02 (most recent call first):\n"
+        '  File "/holter/wire/way_back.py", line 150 in messages\n\nThread 0x01 (most recent call first):\n'
+        '  File "/home/ada/train.py", line 41 in step\n'
+    )
+    fault = caught(11, code=1, address=0x7FEE_5561_D000, stack_pointer=0x7FFD_0000_0000)
+    title = diagnose(evidence(signalled(11, signals=(fault,), fault_log=stacks))).title
+    assert title.endswith("while the first thread was at step (train.py line 41)")
+    current = stacks.replace("Thread 0x02", "Current thread 0x02").replace("way_back", "net")
+    title = diagnose(evidence(signalled(11, signals=(fault,), fault_log=current))).title
+    assert title.endswith("called from messages (net.py line 150)")
