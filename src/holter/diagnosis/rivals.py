@@ -136,6 +136,14 @@ def _mentioned(verdict: Verdict, evidence: Evidence) -> Rival | None:
     return Rival(causes=("worker-died",), most=MOST_IF_OF_A_CHILD) if is_of_it else None
 
 
+def _worker(verdict: Verdict, evidence: Evidence) -> Rival | None:
+    """Python leaves with 1 after an exception; what a worker printed may be lost among what others print."""
+    child = find_lost_child(evidence)
+    is_python = child is not None and child.code == 1 and child.raised is None
+    is_of_it = verdict.cause == "worker-died" and evidence.subject.role in WITHOUT_CLIENT and is_python
+    return Rival(causes=("uncaught-exception",), most=MOST_IF_OF_A_CHILD) if is_of_it else None
+
+
 def _command(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A command that failed says why on a console that nobody kept."""
     raised = evidence.subject.raised
@@ -234,6 +242,7 @@ _LOOKS = (
     _request,
     _child,
     _mentioned,
+    _worker,
     _command,
     _library,
     _catcher,

@@ -150,6 +150,13 @@ def test_a_kill_in_another_cgroup_is_not_that_of_a_child_without_a_pid() -> None
     assert diagnose(seen).cause == "killed"
 
 
+def test_a_worker_that_left_as_python_does_may_have_raised() -> None:
+    report = said("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED", before_s=0.1)
+    told_so = diagnose(evidence(exited(1, role="command"), children=(child(1 << 8),), said=(report,)))
+    assert (told_so.cause, told_so.confidence < SURE) == ("worker-died", True)
+    assert "uncaught-exception" in told_so.candidates
+
+
 def test_a_command_that_prints_on_after_a_fault_got_over_it() -> None:
     again = [said(f"loss {number}", before_s=0.5, is_error=False) for number in range(3)]
     words = printed("Traceback (most recent call last):", '  File "/home/ada/train.py", line 9, in <module>', "    f()")
