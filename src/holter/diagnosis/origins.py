@@ -14,6 +14,7 @@ from holter.diagnosis.processes import (
     left_with,
     order_of_death,
 )
+from holter.diagnosis.srun_report import find_task
 from holter.diagnosis.texts import is_said_by_hand, last_line, whole_text
 from holter.model.evidence import End, Evidence
 
@@ -36,6 +37,9 @@ _MENTION = re.compile(
 
 def find_origin(evidence: Evidence) -> Evidence:
     """The same evidence about the process that died first, and whose death led to that of the subject."""
+    task = find_task(evidence)
+    if task is not None:
+        return task
     order = order_of_death(evidence.ranks)
     if order is not None and _came_first(order.first, evidence.subject):
         evidence = msgspec.structs.replace(evidence, subject=order.first)

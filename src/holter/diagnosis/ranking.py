@@ -29,6 +29,7 @@ from holter.diagnosis.origins import find_origin
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.processes import tell_order
 from holter.diagnosis.rivals import SURE, find_rivals
+from holter.diagnosis.srun_report import BY_SRUN
 from holter.diagnosis.suspicion import Suspect, find_suspect, has_unseen_victim
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
@@ -204,9 +205,10 @@ def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> D
     best = origin.best
     is_child = origin.subject.role == "child"
     if best is not None and not (is_child and best.cause in ("nonzero-exit", WORKER_DIED, UNKNOWN)):
+        most = MOST_BY_TEXT if origin.subject.source == BY_SRUN else MOST
         linked = msgspec.structs.replace(
             best,
-            confidence=round(best.confidence * LINK, 3),
+            confidence=round(min(best.confidence * LINK, most), 3),
             title=_with_whom(best.title, origin.subject, evidence.subject),
             because=(*best.because, facts.of_status(evidence.subject))[:MOST_FACTS],
             state="" if is_child else best.state or _state_by(origin.subject, evidence),

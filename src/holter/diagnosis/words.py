@@ -43,7 +43,7 @@ def process(end: End) -> str:
     if end.role == "child":
         return f"the child process {end.pid} ({quote(end.name, 60)})" if end.name else f"the child process {end.pid}"
     if end.rank is not None:
-        return f"rank {end.rank} (process {end.pid})"
+        return f"rank {end.rank} (process {end.pid})" if end.pid else f"rank {end.rank}"
     return f"process {end.pid}"
 
 

@@ -25,6 +25,7 @@ from holter.diagnosis.kills import (
 )
 from holter.diagnosis.remedies import limits
 from holter.diagnosis.scarcity import has_no_cpu_limit
+from holter.diagnosis.scheduling import says_out_of_memory
 from holter.diagnosis.specimens import END_NS, PID, before, caught, evidence, exited, gone, signalled
 from holter.model.evidence import Evidence, KernelLog, Memory, MemoryLevel, OomKill
 from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
@@ -80,6 +81,8 @@ def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
 def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
     if kill.report is not None:
         return RuledOut(cause=CAUSE, because="the kernel's log has it as its own kill for memory")
+    if kill.counted is None and says_out_of_memory(evidence):
+        return RuledOut(cause=CAUSE, because="the scheduler says that it was for memory")
     confidence = _confidence(evidence, kill)
     if confidence is None:
         return RuledOut(
