@@ -233,6 +233,30 @@ os._exit(0)
     assert run(limit + BEGIN + source, HOLTER_STRICT="0", PYTHONUNBUFFERED="1").stdout.splitlines()[-1] == "0"
 
 
+UNREADABLE = """
+import ctypes, faulthandler, signal
+def fault():
+    {fault}
+words = ctypes.cast(id(fault.__code__), ctypes.POINTER(ctypes.c_void_p))
+place = next(number for number in range(64) if words[number] == id(fault.__code__.co_filename))
+words[place] = 0x40  # where Python looks for the file's name when it writes the stacks, and faults
+fault()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGILL", "SIGABRT", "SIGFPE"])
+def test_a_fault_of_who_writes_the_stacks_does_not_change_the_end(name: str) -> None:
+    source = UNREADABLE.format(fault=textwrap.indent(textwrap.dedent(REAL[name]), "    ").strip())
+    assert os.WTERMSIG(wait_status(BEGIN + source)) == os.WTERMSIG(wait_status(source)) == getattr(signal, name)
+    assert [each.signal for each in log().caught] == [getattr(signal, name), signal.SIGSEGV]
+
+
+def test_where_the_program_asked_for_stacks_it_ends_as_it_would() -> None:
+    source = UNREADABLE.format(fault=textwrap.indent(textwrap.dedent(REAL["SIGILL"]), "    ").strip())
+    asks = "import faulthandler; faulthandler.enable(open('/dev/null', 'w'))\n"
+    assert os.WTERMSIG(wait_status(asks + BEGIN + source)) == os.WTERMSIG(wait_status(asks + source)) == signal.SIGSEGV
+
+
 def test_the_table_of_descriptors_does_not_grow_for_it() -> None:
     """Where there are threads, the kernel lets `init()` wait for all processors until it may."""
     source = """

@@ -246,10 +246,50 @@ static void do_default(int number, siginfo_t *info) {
         syscall(SYS_tgkill, getpid(), thread_id(), number);
 }
 
+/* Whether the handler of faults is Python's writer of stacks, and there because of us. It reads what other threads are
+ * just changing, and may fault itself; the program then still ends as it would have without us. */
+static _Atomic int has_our_writer;
+static _Atomic int writing_thread; /* 0 for none */
+static int first_number;
+static siginfo_t first_info;
+
+static int is_of_writer(int number) {
+    return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL || number == SIGABRT;
+}
+
+static void begin_writing(int number, const siginfo_t *info) {
+    int nobody = 0;
+    if (!is_of_writer(number) || !atomic_load(&has_our_writer)) return;
+    if (!atomic_compare_exchange_strong(&writing_thread, &nobody, thread_id())) return;
+    first_number = number;
+    first_info = *info;
+}
+
+static int is_in_writer(int number, const siginfo_t *info) {
+    int is_here = atomic_load(&writing_thread) == thread_id() && number != first_number;
+    return is_here && (number == SIGSEGV || number == SIGBUS) && is_fault(number, info);
+}
+
+static void end_by_first(int number) {
+    struct sigaction dies = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, first_number);
+    sigaction(first_number, &dies, NULL);
+    sigaction(number, &dies, NULL); /* should the other one be ignored, as init's are */
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread_id(), first_number, &first_info) != 0)
+        syscall(SYS_tgkill, getpid(), thread_id(), first_number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
 static void arrived(int number, siginfo_t *info, void *context) {
     int error = errno;
     witness(number, info, context);
     errno = error;
+    if (is_in_writer(number, info)) {
+        end_by_first(number);
+        return;
+    }
     struct sigaction *previous = atomic_load(&below[number]);
     if (is_default(previous)) {
         do_default(number, info);
@@ -263,8 +303,16 @@ static void arrived(int number, siginfo_t *info, void *context) {
         sigaddset(&only, number);
         sigprocmask(SIG_UNBLOCK, &only, NULL);
     }
+    begin_writing(number, info);
     if (previous->sa_flags & SA_SIGINFO) previous->sa_sigaction(number, info, context);
     else previous->sa_handler(number);
+    int here = thread_id();
+    if (first_number == number) atomic_compare_exchange_strong(&writing_thread, &here, 0);
+}
+
+/* Say whether faults are handled by Python's writer of stacks because of us. */
+EXPORTED void holter_witness_has_writer(int is_ours) {
+    atomic_store(&has_our_writer, is_ours);
 }
 
 static int is_own(const struct sigaction *action) {

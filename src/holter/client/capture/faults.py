@@ -25,9 +25,14 @@ class FaultLog:
         # Held by faulthandler alone: it is gone as soon as somebody gives faulthandler another file.
         self._sink: weakref.ref[io.FileIO] | None = None
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether faulthandler writes where we told it to, and nobody has taken it over."""
+        return self._sink is not None and self._sink() is not None
+
     def install(self, path: str) -> None:
         """Write to this file from now on. Idempotent; does nothing where others handle these signals."""
-        is_ours = self._sink is not None and self._sink() is not None
+        is_ours = self.is_ours
         previous = self._fd
         if is_ours or not (faulthandler.is_enabled() or _are_handled()):
             with contextlib.suppress(OSError):  # no file, no stacks

@@ -23,6 +23,7 @@ class Native:
         self.sign = _function(library, "holter_witness_sign", [], None)
         self.cover = _function(library, "holter_witness_cover", [number, number], number)
         self.uncover = _function(library, "holter_witness_uncover", [number], number)
+        self.has_writer = _function(library, "holter_witness_has_writer", [number], None)
         self.arrived_ns = _function(library, "holter_witness_arrived", [number], ctypes.c_longlong)
         self.begin_stack = _function(library, "holter_stack_begin", [], pointer)
         self.end_stack = _function(library, "holter_stack_end", [pointer], None)

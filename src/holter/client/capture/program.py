@@ -105,6 +105,7 @@ class ProgramHooks:
             self._tasks.install()
             self.children.install(recorded[-1].address)
             self._follow_signals()
+            self._witness.know_writer(is_ours=self._faults.is_ours)
             self._witness.look_again()
         except Exception:  # the boundary: another Python may have other insides
             if is_strict():

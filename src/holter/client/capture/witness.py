@@ -65,6 +65,11 @@ class SignalWitness:
         elif is_first:
             self._install(native)
 
+    def know_writer(self, *, is_ours: bool) -> None:
+        """Whether Python writes its stacks at a fault because of us: then that must not change how the program ends."""
+        if self._native is not None:
+            self._native.has_writer(is_ours)
+
     def look_again(self) -> None:
         """Stand before handlers that Python set behind our back, and before those of a data loader's workers. Cheap."""
         native = self._native
