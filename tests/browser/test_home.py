@@ -139,6 +139,7 @@ def test_a_few_letters_lead_anywhere(watched: Watched, server: Served, take: Cal
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{server.address}/p/speech/r/{found}")
     page.get_by_role("button", name="search").click()
+    expect(dialog.get_by_role("combobox")).to_be_focused()
     page.keyboard.type("crashes")
     page.keyboard.press("ArrowDown")
     expect(dialog.get_by_role("option", selected=True)).to_have_text(re.compile("Crashes of"))

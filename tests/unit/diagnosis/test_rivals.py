@@ -146,7 +146,8 @@ def chose() -> End:
         (evidence(signalled(6)), "aborted", False, "killed"),
         # The witness would have seen it arrive, had somebody sent it.
         (evidence(signalled(6, has_signal_witness=True)), "aborted", False, ""),
-        (evidence(signalled(6), said=(said("free(): invalid pointer"),)), "aborted", True, ""),
+        # A library has said why, and anybody may still have sent the signal after that.
+        (evidence(signalled(6), said=(said("free(): invalid pointer"),)), "aborted", False, ""),
         (evidence(signalled(11, signals=(caught(11, code=1),))), "segmentation-fault", True, ""),
         # The program's own `raise`, which may be about a child whom nobody watched.
         (evidence(chose(), is_watched=False), "uncaught-exception", False, "worker-died"),

@@ -17,10 +17,10 @@ from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Example, Verdict
 
 CAUSE = "aborted"
-SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.92, 0.85, 0.7
-"""Where the witness saw it; where its last words are known; where the witness was there and did not see it arrive,
-since an interpreter that gives up takes all handlers down first, and who sends a signal does not; by the exit status
-alone."""
+SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
+"""Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
+the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
+who sends a signal does not; by the exit status alone."""
 _SAYS = re.compile(
     r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
     r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
