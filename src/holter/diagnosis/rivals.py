@@ -125,8 +125,9 @@ def _child(verdict: Verdict, evidence: Evidence) -> Rival | None:
     if has_waited(end) or (has_chosen and most_rss_bytes):
         return Rival(causes=CHILD_CAUSES, most=MOST_AFTER_A_CHILD)
     # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
-    is_cut_off = end.raised is not None and "EOFError" in type_names(end.raised)
-    may_be = is_cut_off or (has_chosen and most_rss_bytes is None)
+    # A command that failed may have had one itself, as make has.
+    is_of_another = end.raised is not None and bool(type_names(end.raised) & {"EOFError", "CalledProcessError"})
+    may_be = is_of_another or (has_chosen and most_rss_bytes is None)
     return Rival(causes=CHILD_CAUSES, most=MOST_IF_OF_A_CHILD) if may_be else None
 
 

@@ -150,6 +150,13 @@ def test_a_kill_in_another_cgroup_is_not_that_of_a_child_without_a_pid() -> None
     assert diagnose(seen).cause == "killed"
 
 
+def test_what_a_failed_command_ran_may_have_been_killed_where_nobody_watched() -> None:
+    lost = failed("subprocess.CalledProcessError", "Command '['make', 'index']' returned non-zero exit status 2.")
+    told_so = diagnose(evidence(lost, said=(said("make: *** [index] Killed"),), is_watched=False))
+    assert (told_so.cause, told_so.confidence < SURE) == ("uncaught-exception", True)
+    assert "cgroup-out-of-memory" in told_so.candidates
+
+
 def test_a_worker_that_left_as_python_does_may_have_raised() -> None:
     report = said("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED", before_s=0.1)
     told_so = diagnose(evidence(exited(1, role="command"), children=(child(1 << 8),), said=(report,)))
