@@ -24,6 +24,7 @@ MENTIONED_WITHIN_S = 15.0
 NOTICED_WITHIN_S = 2.0
 """A death may be written down this much later than the exception that it led to."""
 
+_TRACEBACK = "Traceback (most recent call last)"
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,3}\b")
 _QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"})
 _CODE = re.compile(r"(?:exit\w*|return\w*|code|status|left|ended)\b\D{0,12}?(-?\d{1,3})\b", re.IGNORECASE)
@@ -92,6 +93,8 @@ def _mentioned(evidence: Evidence) -> End | None:
         return _unseen(evidence, text)
     at_ns = raised.at_ns if raised else finished.at_ns if finished else 0
     named = _named_by_code(evidence, at_ns, text)
+    if named is not None and named.raised is None and _TRACEBACK in text:
+        return None  # the program has the worker's own exception in its words, and nobody else has
     if named is not None or _is_about_a_code(evidence, at_ns, text):
         return named
     return _first_dead(evidence, at_ns, MENTIONED_WITHIN_S) or _unseen(evidence, text)

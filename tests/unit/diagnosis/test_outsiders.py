@@ -157,6 +157,13 @@ def test_what_a_failed_command_ran_may_have_been_killed_where_nobody_watched() -
     assert "cgroup-out-of-memory" in told_so.candidates
 
 
+def test_a_worker_whose_exception_the_program_hands_on_has_raised_it() -> None:
+    text = "-- Process 1 terminated with the following error:\nTraceback (most recent call last):\nValueError: no data"
+    worker = child(1 << 8, source="multiprocessing", name="SpawnProcess-2")
+    told_so = diagnose(evidence(failed("ProcessRaisedException", text), children=(worker,), is_watched=False))
+    assert told_so.cause == "uncaught-exception"
+
+
 def test_a_worker_that_left_as_python_does_may_have_raised() -> None:
     report = said("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED", before_s=0.1)
     told_so = diagnose(evidence(exited(1, role="command"), children=(child(1 << 8),), said=(report,)))
