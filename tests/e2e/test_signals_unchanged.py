@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.faults import REAL
+from tests.e2e.faults import ONLY_X86_64, REAL
 from tests.e2e.programs import run, wait_until
 from tests.e2e.signals import BEGIN, SLEEP, log, real_faults, started
 
@@ -244,13 +244,14 @@ fault()
 """
 
 
-@pytest.mark.parametrize("name", ["SIGILL", "SIGABRT", "SIGFPE"])
+@pytest.mark.parametrize("name", ["SIGABRT", *(pytest.param(name, marks=ONLY_X86_64) for name in ("SIGILL", "SIGFPE"))])
 def test_a_fault_of_who_writes_the_stacks_does_not_change_the_end(name: str) -> None:
     source = UNREADABLE.format(fault=textwrap.indent(textwrap.dedent(REAL[name]), "    ").strip())
     assert os.WTERMSIG(wait_status(BEGIN + source)) == os.WTERMSIG(wait_status(source)) == getattr(signal, name)
     assert [each.signal for each in log().caught] == [getattr(signal, name), signal.SIGSEGV]
 
 
+@ONLY_X86_64
 def test_where_the_program_asked_for_stacks_it_ends_as_it_would() -> None:
     source = UNREADABLE.format(fault=textwrap.indent(textwrap.dedent(REAL["SIGILL"]), "    ").strip())
     asks = "import faulthandler; faulthandler.enable(open('/dev/null', 'w'))\n"

@@ -6,6 +6,7 @@ import signal
 import msgspec
 
 from holter.diagnosis.processes import (
+    BY_MULTIPROCESSING,
     BY_SHELL,
     SHELL_SIGNALS,
     TELLING,
@@ -122,7 +123,7 @@ def _named_by_code(evidence: Evidence, at_ns: int, text: str, /) -> End | None:
     """The last child that ended with a number which the text has: a worker, or a shell of which a command died."""
     numbers = {int(number) for number in _NUMBER.findall(text)}
     near = [child for child in _near(evidence, at_ns, MENTIONED_WITHIN_S) if child.code and child.code in numbers]
-    telling = [child for child in near if child.source == "multiprocessing" or (child.code or 0) > SHELL_SIGNALS]
+    telling = [child for child in near if child.source == BY_MULTIPROCESSING or (child.code or 0) > SHELL_SIGNALS]
     return max(telling, key=lambda child: child.at_ns, default=None)
 
 

@@ -53,7 +53,7 @@ _TOLD = re.compile(
 )
 TELLING = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGKILL})
 """Nobody leaves with 128 and one of these by chance; but a program may hand on a request as 128 + 15 by itself."""
-_BY_WORDS = {signal.strsignal(each): each for each in signal.valid_signals()}
+BY_WORDS = {signal.strsignal(each): each for each in signal.valid_signals()}
 _COMMAND = re.compile(r"Command '(.+)' died with")
 _PIDS = re.compile(r"pid(?:\(s\))?[ =:]*(\d+(?:, \d+)*)")
 
@@ -179,7 +179,7 @@ def find_fatal_child(evidence: Evidence) -> End | None:
 def call(end: End) -> str:
     """`rank 1`, `worker 812 (Process-3)`, `process 812`."""
     if end.role == "child":
-        what = "worker" if end.source == "multiprocessing" or "work" in end.name.lower() else "child"
+        what = "worker" if end.source == BY_MULTIPROCESSING or "work" in end.name.lower() else "child"
         return f"{what} {end.pid} ({words.quote(end.name, 60)})" if end.name else f"{what} process {end.pid}"
     if end.rank is not None:
         return f"rank {end.rank}"
@@ -302,7 +302,7 @@ def _told_child(evidence: Evidence, named: Sequence[End]) -> End | None:
     found = _TOLD.search(_told_text(evidence, raised)) if raised is not None and raised.where != "printed" else None
     if raised is None or found is None or named:
         return None
-    number = found["number"] or _BY_WORDS.get((found["words"] or "").strip()) or _number_of(found["name"] or "")
+    number = found["number"] or BY_WORDS.get((found["words"] or "").strip()) or _number_of(found["name"] or "")
     command = _COMMAND.search(raised.message)
     name = command[1] if command else ""
     return (

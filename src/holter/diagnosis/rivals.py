@@ -12,6 +12,7 @@ import signal
 import msgspec
 
 from holter.diagnosis import errnos, facts
+from holter.diagnosis.cpu_limits import may_have_used_all
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
 from holter.diagnosis.errnos import CANNOT_OPEN
@@ -20,7 +21,6 @@ from holter.diagnosis.kills import is_pressed
 from holter.diagnosis.origins import find_lost_child, is_about_a_code
 from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
 from holter.diagnosis.processes import lost_a_peer
-from holter.diagnosis.scarcity import may_have_used_all
 from holter.diagnosis.suspicion import has_waited
 from holter.diagnosis.texts import foreign_text, is_own_raise, last_line, type_names
 from holter.model.evidence import REQUESTS, Evidence
@@ -140,8 +140,8 @@ def _mentioned(verdict: Verdict, evidence: Evidence) -> Rival | None:
 def _worker(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """Python leaves with 1 after an exception; what a worker printed may be lost among what others print."""
     child = find_lost_child(evidence)
-    is_python = child is not None and child.code == 1 and child.raised is None
-    is_of_it = verdict.cause == "worker-died" and evidence.subject.role in WITHOUT_CLIENT and is_python
+    left_like_python = child is not None and child.code == 1 and child.raised is None
+    is_of_it = verdict.cause == "worker-died" and evidence.subject.role in WITHOUT_CLIENT and left_like_python
     return Rival(causes=("uncaught-exception",), most=MOST_IF_OF_A_CHILD) if is_of_it else None
 
 

@@ -6,7 +6,7 @@ import signal
 import msgspec
 
 from holter.diagnosis.printed import read_last_traceback
-from holter.diagnosis.processes import left_with
+from holter.diagnosis.processes import BY_WORDS, left_with
 from holter.diagnosis.texts import lines_near_end
 from holter.model.evidence import End, Evidence, Job, Memory
 
@@ -14,8 +14,6 @@ BY_SRUN = "srun"
 _TASK = re.compile(r"^srun: error: \S+: tasks? (?P<task>\d+)[\d,-]*: (?P<how>.+?)(?: \(core dumped\))?$")
 _CODE = re.compile(r"Exited with exit code (\d+)")
 _OUT_OF_MEMORY = "Out Of Memory"
-_SIGNALS = {signal.strsignal(each): int(each) for each in signal.valid_signals() if each != signal.SIGTERM}
-"""Without SIGTERM: with that srun ends the tasks that are left, or the scheduler all of them."""
 
 
 def find_task(evidence: Evidence) -> Evidence | None:
@@ -47,8 +45,9 @@ def find_task(evidence: Evidence) -> Evidence | None:
 
 
 def _status(how: str) -> int | None:
-    """The wait status that srun puts into words; None for none."""
+    """The wait status that srun puts into words; None for none, and for SIGTERM, with which the rest are ended."""
     code = _CODE.match(how)
     if code is not None:
         return int(code[1]) << 8
-    return int(signal.SIGKILL) if how == _OUT_OF_MEMORY else _SIGNALS.get(how)
+    number = signal.SIGKILL if how == _OUT_OF_MEMORY else BY_WORDS.get(how)
+    return None if number == signal.SIGTERM else number

@@ -10,8 +10,8 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.cpu_limits import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.endings import Ending, ending_of
-from holter.diagnosis.scarcity import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.specimens import caught, evidence, exited, signalled
 from holter.model.evidence import Evidence, Surroundings
 from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict

@@ -12,6 +12,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.cpu_limits import has_no_cpu_limit
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
 from holter.diagnosis.kills import (
@@ -24,7 +25,6 @@ from holter.diagnosis.kills import (
     kill_of,
 )
 from holter.diagnosis.remedies import limits
-from holter.diagnosis.scarcity import has_no_cpu_limit
 from holter.diagnosis.scheduling import says_out_of_memory
 from holter.diagnosis.specimens import END_NS, PID, before, caught, evidence, exited, gone, signalled
 from holter.model.evidence import Evidence, KernelLog, Memory, MemoryLevel, OomKill
