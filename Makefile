@@ -14,7 +14,11 @@ ifneq ($(filter output-sync,$(.FEATURES)),)
 MAKEFLAGS += --output-sync=target
 endif
 
-.PHONY: help demo test check bench bench-server bench-page zoo format lint types quick-tests every-test system-packages
+# Most tests wait for processes of theirs: two for each core keep it busy. Those that share something costly stay together.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+IN_PARALLEL := -n $(shell expr 2 \* $(CORES)) --dist loadgroup
+
+.PHONY: help demo test check bench bench-server bench-page bench-test zoo format lint types quick-tests every-test system-packages
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -35,6 +39,9 @@ bench-server: $(READY) ## measure what the server's index costs, beside MLflow, 
 bench-page: $(READY) system-packages ## measure the web page in Chromium, beside MLflow's and trackio's
 	@$(PYTHON) benchmarks/page_run.py
 
+bench-test: $(READY) ## a quick pass of every benchmark, to see that all of them work
+	@$(PYTHON) -m pytest tests/benchmarks $(PYTEST_ARGS)
+
 zoo: $(READY) system-packages ## provoke every fault in every mode, say how good the verdicts are, write docs/zoo.md
 	@$(PYTHON) -m tests.zoo --write $(ZOO_ARGS)
 
@@ -50,10 +57,10 @@ types: $(READY)
 	@$(PYTHON) -m mypy
 
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest -n logical $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) --ignore tests/benchmarks $(PYTEST_ARGS)
 
 system-packages:
 	@scripts/system-packages

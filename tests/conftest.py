@@ -21,6 +21,19 @@ def pytest_configure() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share something costly stay together, in the process that made it."""
+    for item in items:
+        if _shares_something(item):
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def _shares_something(item: pytest.Item) -> bool:
+    # The only place that knows which fixtures an item will get, through others too.
+    definitions = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return any(each.scope != "function" and each.baseid.startswith("tests/") for found in definitions for each in found)
+
+
 @pytest.fixture(autouse=True)
 def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:

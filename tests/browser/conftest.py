@@ -14,7 +14,7 @@ from tests.e2e.servers import Served, ui
 
 SCREENSHOTS = Path(__file__).with_name("screenshots")
 # Without a sandbox of its own: tests run as root in containers. What the rest leaves out needs a network.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
@@ -41,7 +41,7 @@ def server() -> Iterator[Served]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", reduced_motion="reduce")
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(60_000)
     yield made
     made.close()
 

@@ -36,7 +36,7 @@ def record_talk(server: Served, **environment: str) -> str:
         answer = server.http.get(f"/runs/{found}")
         return answer.status_code == 200 and answer.json()["state"] != "running" and answer.json()["has_console"]
 
-    wait_until(is_there, within_s=30)
+    wait_until(is_there, within_s=60)
     return found
 
 

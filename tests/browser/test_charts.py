@@ -106,7 +106,7 @@ def test_a_taller_and_a_pinned_chart_are_in_the_link(workspace: Page) -> None:
 
 def test_flush_marks_are_shown_on_request(watched: Watched, server: Served, take: Callable[[str], None]) -> None:
     found = run(FLUSHING).stdout.split()[1]
-    wait_until(lambda: server.http.get("/flushes", params={"runs": found}).json()["runs"], within_s=30)
+    wait_until(lambda: server.http.get("/flushes", params={"runs": found}).json()["runs"], within_s=60)
     [told] = server.get("/flushes", runs=found)["runs"]
     assert told["steps"] == [24, 49, 74, 99]
     assert told["total"] == 4

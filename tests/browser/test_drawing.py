@@ -140,7 +140,7 @@ def test_only_charts_near_what_is_in_sight_are_there_and_asked_for(watched: Watc
     many = "import holter\nrun = holter.init(project='vision', name='wide')\nprint('id', run.id, flush=True)\n"
     many += "for step in range(5):\n    run.log({f'm{part:02}/{key}': step for part in range(20) for key in range(6)})"
     found = run(many).stdout.split()[1]
-    wait_until(lambda: server.http.get(f"/runs/{found}/keys").json().get("keys", [])[119:], within_s=30)
+    wait_until(lambda: server.http.get(f"/runs/{found}/keys").json().get("keys", [])[119:], within_s=60)
     asked: list[str] = []
     watched.page.on("request", lambda request: asked.extend(_keys(request.post_data_json, request.url)))
     page = watched.open("/p/vision")
@@ -160,7 +160,7 @@ def _keys(body: object, url: str) -> list[str]:
 
 def test_the_curve_that_mattered_runs_into_its_limit_at_the_moment_of_death(watched: Watched, server: Served) -> None:
     found = run(GREEDY).stdout.split()[1]
-    wait_until(lambda: server.http.get(f"/runs/{found}").json().get("cause") == "too-many-open-files", within_s=30)
+    wait_until(lambda: server.http.get(f"/runs/{found}").json().get("cause") == "too-many-open-files", within_s=60)
     watched.page.add_init_script(SPY)
     page = watched.open(f"/p/vision/r/{found}")
     expect(page.get_by_role("heading", name="Open files against the limit")).to_be_visible()

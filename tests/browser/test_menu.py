@@ -95,7 +95,7 @@ def test_a_living_run_that_allows_it_is_stopped_and_cannot_be_deleted(watched: W
     with start(STOPPABLE) as program:
         assert program.stdout is not None
         found = program.stdout.readline().split()[1]
-        wait_until(lambda: server.http.get(f"/runs/{found}").status_code == 200, within_s=30)
+        wait_until(lambda: server.http.get(f"/runs/{found}").status_code == 200, within_s=60)
         page = watched.open(f"/p/vision/r/{found}")
         page.get_by_role("button", name="Menu of patient").click()
         expect(page.get_by_role("menuitem", name="Delete…")).to_be_disabled()

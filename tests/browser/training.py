@@ -27,7 +27,7 @@ if os.environ.get("KILL"):
 def record(server: Served, **environment: str) -> str:
     """Run a program to its end, wait until the server knows it; the id of its run."""
     found = run(TRAINING, **environment).stdout.split()[1]
-    wait_until(lambda: _has_ended(server, found), within_s=30)
+    wait_until(lambda: _has_ended(server, found), within_s=60)
     return found
 
 

@@ -102,7 +102,7 @@ def sidecars(directory: str) -> list[int]:
     )
 
 
-def wait_until(claim: Callable[[], object], within_s: float = 10.0) -> None:
+def wait_until(claim: Callable[[], object], within_s: float = 60.0) -> None:
     """Wait for a claim (a function without arguments) to become true; fail with its name where it does not."""
     deadline = time.monotonic() + within_s
     while not claim():

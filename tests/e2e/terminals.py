@@ -70,7 +70,7 @@ class Terminal:
     def resize(self, rows: int, columns: int) -> None:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def await_text(self, text: bytes, within_s: float = 20.0) -> None:
+    def await_text(self, text: bytes, within_s: float = 60.0) -> None:
         deadline = time.monotonic() + within_s
         while text not in self.shown:
             assert time.monotonic() < deadline, f"no {text!r} in {self.shown!r}"

@@ -350,7 +350,7 @@ def test_tail_on_a_terminal_leaves_a_progress_bar_a_progress_bar(tmp_path: Path)
         print("\\ndone")
         """
     with start(source, GO=str(tmp_path / "go"), PYTHONUNBUFFERED="") as program:
-        wait_until(lambda: list(data_directory().glob("runs/*/output.log")) and kept(), within_s=30)
+        wait_until(lambda: list(data_directory().glob("runs/*/output.log")) and kept(), within_s=60)
         with Terminal([*HOLTER, "tail", "-f"]) as terminal:
             terminal.await_text(b"0%")
             (tmp_path / "go").touch()
@@ -369,4 +369,4 @@ def test_the_console_of_a_run_under_holter_has_times_and_streams() -> None:
 
 def test_a_sidecar_that_scrubs_leaves_soon() -> None:
     run_piped([*UNDER_HOLTER, *python("print('hello')")])
-    wait_until(lambda: not sidecars(str(data_directory())), within_s=15)
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=60)

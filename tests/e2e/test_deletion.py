@@ -49,7 +49,7 @@ def program(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with start(TRAINING) as started:
         assert started.stdout is not None
         assert started.stdout.readline() == "ready\n", started.stderr
-        wait_until(lambda: server.http.get("/runs/unwanted").status_code == 200, within_s=20)
+        wait_until(lambda: server.http.get("/runs/unwanted").status_code == 200, within_s=60)
         wait_until(lambda: server.get("/runs/unwanted")["rows"] > 10)
         yield started
         started.kill()
@@ -83,8 +83,8 @@ def delete_unheard(server: Served, program: Program) -> list[int]:
 
 def test_a_sidecar_that_comes_back_does_not_bring_the_run_back(server: Served, far: Path, program: Program) -> None:
     signal_all(delete_unheard(server, program), signal.SIGCONT)
-    wait_until(lambda: "run unwanted was deleted on the server by first" in internal_log(), within_s=20)
-    wait_until(lambda: not sidecars(str(data_directory())), within_s=20)  # and does not try again
+    wait_until(lambda: "run unwanted was deleted on the server by first" in internal_log(), within_s=60)
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=60)  # and does not try again
     assert internal_log().count("was deleted on the server") == 1
     assert server.http.get("/runs/unwanted").status_code == 404
     assert not (far / "runs" / "unwanted").exists()

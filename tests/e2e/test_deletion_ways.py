@@ -39,7 +39,7 @@ def server(far: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setenv("HOLTER_URL", served.address)
         monkeypatch.setenv("HOLTER_API_KEY", served.key)
         assert run(TRAINING).returncode == 0
-        wait_until(lambda: not sidecars(str(data_directory())), within_s=20)
+        wait_until(lambda: not sidecars(str(data_directory())), within_s=60)
         wait_until(lambda: has_all(served))
         yield served
 
@@ -124,7 +124,7 @@ def test_while_no_server_runs_it_is_the_same(
 
 def test_the_page_of_ones_own_runs_hears_of_what_a_command_deleted() -> None:
     assert run("import holter\nholter.init(id='own').log({'loss': 1})").returncode == 0
-    wait_until(lambda: not sidecars(str(data_directory())), within_s=20)
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=60)
     let_alone(data_directory())
     with ui() as served:
         wait_until(lambda: served.get("/runs")["total"] == 1)
@@ -140,7 +140,7 @@ def test_the_page_of_ones_own_runs_hears_of_what_a_command_deleted() -> None:
 def test_a_run_that_is_recorded_again_under_the_same_id_is_there_again() -> None:
     source = "import holter\nholter.init(id='own').log({'loss': 1})"
     run(source)
-    wait_until(lambda: not sidecars(str(data_directory())), within_s=20)
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=60)
     Api(directory=data_directory()).run("own").delete()
     run(source)
     with ui() as served:
@@ -152,7 +152,7 @@ def test_a_full_disk_is_emptied_all_the_same(disk: Disk, monkeypatch: pytest.Mon
     """Where no byte is left there is no room for the note either, until the run has gone."""
     monkeypatch.setenv("HOLTER_DIR", str(disk.path))
     assert run("import holter\nholter.init(id='own').log({'loss': 1})").returncode == 0
-    wait_until(lambda: not sidecars(str(disk.path)), within_s=20)
+    wait_until(lambda: not sidecars(str(disk.path)), within_s=60)
     let_alone(disk.path)
     with pytest.raises(OSError, match="No space"):
         fill(disk.path / "ballast")

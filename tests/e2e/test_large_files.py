@@ -55,7 +55,7 @@ def begin(server: ServerProcess, proxy: ChaoticProxy) -> None:
     """Save the file in a run, and wait until the server has some of it."""
     done = run(SAVING, HOLTER_URL=proxy.url, HOLTER_API_KEY=server.key)
     assert done.returncode == 0, done.stderr
-    wait_until(lambda: staged_bytes(server) > 2 * PART_BYTES, within_s=30)
+    wait_until(lambda: staged_bytes(server) > 2 * PART_BYTES, within_s=60)
     assert staged_bytes(server) < LARGE_BYTES - 2 * PART_BYTES
     assert not is_there(server)
 
@@ -113,7 +113,7 @@ def test_rows_do_not_wait_for_a_large_file(server: ServerProcess, proxy: Chaotic
     proxy.delay_s = 0.4
     logging = SAVING + "\nimport time\nfor step in range(100_000):\n    run.log({'x': step})\n    time.sleep(0.02)\n"
     with start(logging, HOLTER_URL=proxy.url, HOLTER_API_KEY=server.key) as program:
-        wait_until(lambda: staged_bytes(server) > PART_BYTES, within_s=40)
+        wait_until(lambda: staged_bytes(server) > PART_BYTES, within_s=60)
         rows = server.get("/runs/heavy")["rows"]
         wait_until(lambda: server.get("/runs/heavy")["rows"] > rows)
         assert staged_bytes(server) < LARGE_BYTES
@@ -132,7 +132,7 @@ def test_the_names_of_files_are_found_again_without_their_index(remedy: str, tmp
             f"import os; os.chdir({str(tmp_path)!r})\n{SAVING}", HOLTER_URL=server.address, HOLTER_API_KEY=server.key
         )
         assert done.returncode == 0, done.stderr
-        wait_until(lambda: server.http.get(PATH).status_code == 200, within_s=30)
+        wait_until(lambda: server.http.get(PATH).status_code == 200, within_s=60)
         wait_until(lambda: not sidecars(str(data_directory())))
         before = server.get("/ingest/heavy")["files"]
         key = server.key

@@ -145,7 +145,7 @@ class CodeKernel:
         with (cwd / "kernel.log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=cwd, env=environ, stdout=log, stderr=log)
         self.client = BlockingKernelClient(connection_file=file)
-        wait_until(lambda: _is_written(file), within_s=30)
+        wait_until(lambda: _is_written(file), within_s=60)
         self.client.load_connection_file()
         self.client.start_channels(hb=False)
         self.client.wait_for_ready(timeout=ANSWER_WITHIN_S)

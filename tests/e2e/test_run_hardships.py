@@ -154,7 +154,7 @@ def test_nothing_is_sent_anywhere(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     environ = {"PYTHONPATH": str(tmp_path), "CALLS": str(calls)}
     run_piped([*UNDER_HOLTER, *python("import holter\nwith holter.init() as run: run.log({'a': 1})")], b"", **environ)
-    wait_until(lambda: not sidecars(str(data_directory())), within_s=20)
+    wait_until(lambda: not sidecars(str(data_directory())), within_s=60)
     assert calls.read_text() == ""
     connects = python("import socket\ntry: socket.create_connection(('127.0.0.1', 9))\nexcept OSError: pass")
     run_piped(connects, b"", **environ)

@@ -102,7 +102,7 @@ def test_a_secret_does_not_stay_on_the_disk_when_the_sidecar_was_killed(tmp_path
     environ = {**os.environ, **QUIET, "GO": str(tmp_path / "go")}
     directory = os.environ["HOLTER_DIR"]
     with subprocess.Popen([*UNDER_HOLTER, *prints], stdout=subprocess.PIPE, env=environ) as launcher:
-        wait_until(lambda: sidecars(directory) and list(Path(directory).glob("runs/*/sidecar-*.lock")), within_s=30)
+        wait_until(lambda: sidecars(directory) and list(Path(directory).glob("runs/*/sidecar-*.lock")), within_s=60)
         os.kill(sidecars(directory)[0], signal.SIGKILL)
         (tmp_path / "go").touch()
         out, _ = launcher.communicate(timeout=30)

@@ -17,5 +17,5 @@ def test_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -> None
             began = time.perf_counter()
             server.get("/info")
             took.append(time.perf_counter() - began)
-    # The quicker half: other work on this machine slows some of them.
-    assert sorted(took)[ASKED // 2] < AT_MOST_S
+    # The quickest: other work on this machine slows some of them, and that delay would be in all of them.
+    assert min(took) < AT_MOST_S

@@ -204,7 +204,7 @@ def test_a_damage_while_it_runs_ends_ingest_and_nothing_else(recorded: str, tmp_
         (team / "runs" / "other").mkdir()
         for path in (data_directory() / "runs" / recorded).glob("*.seg"):
             shutil.copy(path, team / "runs" / "other")
-        wait_until(lambda: server.get("/info")["trouble"] != "", within_s=30)
+        wait_until(lambda: server.get("/info")["trouble"] != "", within_s=60)
         answer = server.http.post(
             f"/ingest/{recorded}/transcripts/output.log?offset=0",
             content=b"x",
@@ -252,9 +252,9 @@ def test_a_full_disk_ends_ingest_and_not_reading_until_there_is_room(recorded: s
         assert server.get("/runs")["total"] == 1
         assert steps(server, recorded) > 0
         ballast.unlink()
-        wait_until(lambda: server.get("/info")["trouble"] == "", within_s=20)
+        wait_until(lambda: server.get("/info")["trouble"] == "", within_s=60)
         send_all(server, recorded, journal, data=data, have=half)
-        wait_until(lambda: steps(server, recorded) == 5000, within_s=20)
+        wait_until(lambda: steps(server, recorded) == 5000, within_s=60)
 
 
 def test_a_backup_while_runs_are_written_can_be_served(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def run(body: str, **environ: str) -> tuple[int, list[ChildExited]]:
     with start(BEGIN + body, **environ) as program:
         program.wait(60)
     directory = only_run().view.directory
-    wait_until(lambda: not sidecars(directory), within_s=20)
+    wait_until(lambda: not sidecars(directory), within_s=60)
     told = said(directory, ChildExited, writer="sidecar")
     return program.returncode, [each for each in told if isinstance(each, ChildExited) and each.status]
 

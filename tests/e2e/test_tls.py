@@ -65,7 +65,7 @@ def record(server: Served, url: str, **environment: str) -> subprocess.Completed
 
 
 def wait_for_all(far: Path) -> None:
-    wait_until(lambda: has_all(far, run_directory(str(data_directory()), "sent"), "sent"), within_s=30)
+    wait_until(lambda: has_all(far, run_directory(str(data_directory()), "sent"), "sent"), within_s=60)
 
 
 def test_a_run_is_sent_over_tls_that_a_file_vouches_for(
@@ -133,7 +133,7 @@ def test_large_answers_come_packed_from_far_away(
     printing = TRAINING + "for number in range(2000):\n    print('the same line again,', number)\n"
     done = run(printing, HOLTER_URL=server.address, HOLTER_API_KEY=server.key)
     assert done.returncode == 0, done.stderr
-    wait_until(lambda: server.http.get("/runs/sent").status_code == 200, within_s=20)
+    wait_until(lambda: server.http.get("/runs/sent").status_code == 200, within_s=60)
     wait_until(lambda: len(server.get("/runs/sent/console", tail=3000)["lines"]) == 2000)
     connection = Connection(parse_address(f"http://{HOST}"), server.key)
     answer = connection.ask("GET", "/runs/sent/console", query={"tail": 3000})
@@ -174,4 +174,4 @@ def test_an_end_that_says_nothing_is_given_up(server: Served) -> None:
         began = time.monotonic()
         with pytest.raises(Unreachable, match="no answer in time"):
             connection.ask("GET", "/info")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30

@@ -47,16 +47,16 @@ def local_directory(run_id: str) -> str:
 
 
 def wait_for(far: Path, run_id: str) -> None:
-    wait_until(lambda: has_all(far, local_directory(run_id), run_id), within_s=30)
+    wait_until(lambda: has_all(far, local_directory(run_id), run_id), within_s=60)
 
 
 def assert_same(server: Served, far: Path, run_id: str) -> None:
     """The server's files are ours byte for byte, and its series has each of our points once, in order."""
     kept, ours = run_directory(str(far), run_id), local_directory(run_id)
-    wait_until(lambda: journal_bytes(kept) == journal_bytes(ours), within_s=30)
+    wait_until(lambda: journal_bytes(kept) == journal_bytes(ours), within_s=60)
     wait_until(lambda: printed(kept) == printed(ours))
     local = [(row["_step"], row["loss"]) for row in recorded_rows(ours)]
-    wait_until(lambda: len(points(server, run_id)) >= len(local), within_s=20)
+    wait_until(lambda: len(points(server, run_id)) >= len(local), within_s=60)
     assert points(server, run_id) == local
 
 
@@ -130,7 +130,7 @@ def test_two_machines_send_to_one_server(server: Served, far: Path, tmp_path: Pa
     run_ids = [program.communicate(timeout=60)[0].split()[1] for program in programs]
     for home, run_id in zip(homes, run_ids, strict=True):
         kept = run_directory(str(home), run_id)
-        wait_until(lambda kept=kept, run_id=run_id: has_all(far, kept, run_id), within_s=30)  # type: ignore[misc]  # bound
+        wait_until(lambda kept=kept, run_id=run_id: has_all(far, kept, run_id), within_s=60)  # type: ignore[misc]  # bound
     wait_until(lambda: [len(points(server, run_id)) for run_id in run_ids] == [200, 200])
 
 

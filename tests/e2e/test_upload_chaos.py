@@ -130,7 +130,7 @@ def test_what_waited_for_hours_is_sent_in_pieces_of_bounded_size(
         assert holter("sync", "much").returncode == 0
         assert proxy.bytes > 3 * BATCH_BYTES
         assert proxy.largest < BATCH_BYTES + (64 << 10)
-        wait_until(lambda: server.get("/runs")["runs"] != [], within_s=30)
+        wait_until(lambda: server.get("/runs")["runs"] != [], within_s=60)
         wait_until(lambda: server.get("/runs")["runs"][0]["rows"] == 200_000, within_s=60)
     finally:
         server.close()

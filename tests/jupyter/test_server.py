@@ -84,7 +84,7 @@ def test_the_sidecar_is_out_of_reach_for_what_the_server_does_to_the_kernels_gro
     assert os.getpgid(sidecar) != os.getpgid(pid)
     os.kill(pid, signal.SIGKILL)
     wait_for_end(pid)
-    wait_until(lambda: not _sidecars_of(run), within_s=20)  # it leaves when it is done
+    wait_until(lambda: not _sidecars_of(run), within_s=60)  # it leaves when it is done
 
 
 @pytest.mark.parametrize(

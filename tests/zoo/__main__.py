@@ -18,6 +18,7 @@ from tests.zoo.fault import Fault, load_faults
 from tests.zoo.modes import STANDARD, Mode, all_modes
 from tests.zoo.needs import applies, lacks
 from tests.zoo.page import write_page
+from tests.zoo.recorded import Death, keep_deaths, path_of
 from tests.zoo.runner import LANES, Runner
 
 PAGE = Path(__file__).parents[2] / "docs" / "zoo.md"
@@ -37,13 +38,14 @@ def main() -> int:
     modes = [
         mode for mode in (all_modes() if chosen.modes == "all" else [STANDARD]) if re.search(chosen.mode, mode.name)
     ]
-    wanted = plan(faults, modes, times=chosen.times, normal_times=chosen.normal_times)
-    cases = _run(wanted, lanes=chosen.lanes)
+    wanted = plan(faults, modes, times=chosen.times, normal_times=chosen.normal_times, every=chosen.every)
+    cases = _run(wanted, lanes=chosen.lanes, records=chosen.record)
     chosen.cases.parent.mkdir(parents=True, exist_ok=True)
-    chosen.cases.write_bytes(msgspec.json.format(msgspec.json.encode(cases)))
+    bare = [msgspec.structs.replace(case, evidence=None) for case in cases]
+    chosen.cases.write_bytes(msgspec.json.format(msgspec.json.encode(bare)))
     page = write_page(cases, faults, machine=_machine())
     print(page)
-    if chosen.write and chosen.only:
+    if chosen.write and (chosen.only or chosen.every > 1):
         print(f"{PAGE} stays as it is: it is about all faults, and only some were run", file=sys.stderr)
     elif chosen.write:
         PAGE.write_text(page)
@@ -53,24 +55,52 @@ def main() -> int:
     return _complain(cases)
 
 
-def plan(faults: list[Fault], modes: list[Mode], *, times: int, normal_times: int) -> list[tuple[Fault, Mode]]:
-    """Each fault in each mode that makes sense for it. Normal ends come more often: one false verdict is too many."""
-    once = [(fault, mode) for mode in modes for fault in faults if applies(fault, mode)]
+def plan(
+    faults: list[Fault], modes: list[Mode], *, times: int, normal_times: int, every: int = 1
+) -> list[tuple[Fault, Mode]]:
+    """Each fault in each mode that makes sense for it, or every so manieth, others in each mode.
+
+    Normal ends come more often: one false verdict is too many.
+    """
+    once = [
+        (fault, mode)
+        for number, mode in enumerate(modes)
+        for fault in faults[number % every :: every]
+        if applies(fault, mode)
+    ]
     normal = [(fault, mode) for fault, mode in once if fault.cause is None]
     return once * times + normal * times * (normal_times - 1)
 
 
-def _run(wanted: list[tuple[Fault, Mode]], *, lanes: int) -> list[Case]:
+def _run(wanted: list[tuple[Fault, Mode]], *, lanes: int, records: bool) -> list[Case]:
     began = time.monotonic()
     cases: list[Case] = []
+    unkept: list[Case] = []
     with Runner(lanes) as runner, contextlib.suppress(KeyboardInterrupt):  # then of those that there are
         for case in runner.run(wanted):
             cases.append(case)
+            unkept.append(case)
             if not case.is_right:
                 print(f"  {case.trouble.splitlines()[0] if case.trouble else ''} {case.words}", file=sys.stderr)
             if len(cases) % 50 == 0:
                 print(f"{len(cases)} of {len(wanted)} after {time.monotonic() - began:,.0f} s", file=sys.stderr)
+                if records:
+                    _record(unkept)
+                unkept = []
+    if records:
+        _record(unkept)
     return cases
+
+
+def _record(cases: list[Case]) -> None:
+    """Keep the evidence of what happened as it should have."""
+    by_path: dict[Path, list[Death]] = {}
+    for case in cases:
+        if case.evidence is not None and not case.trouble:
+            death = Death(fault=case.fault, was_right=case.is_right, evidence=case.evidence)
+            by_path.setdefault(path_of(case.mode), []).append(death)
+    for path, deaths in by_path.items():
+        keep_deaths(path, deaths)
 
 
 def _complain(cases: list[Case]) -> int:
@@ -95,8 +125,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mode", default="", help="a pattern for the name of the modes")
     parser.add_argument("--times", type=int, default=1, help="how often each")
     parser.add_argument("--normal-times", type=int, default=1, help="how many times as often each normal end")
+    parser.add_argument("--every", type=int, default=1, help="not all faults: every so manieth, others in each mode")
     parser.add_argument("--lanes", type=int, default=LANES, help="how many at a time")
     parser.add_argument("--cases", type=Path, default=CASES, help="where to keep every case, as JSON")
+    parser.add_argument("--record", action="store_true", help="keep the evidence of each death, to be judged again")
     parser.add_argument("--write", action="store_true", help="write docs/zoo.md")
     return parser.parse_args()
 

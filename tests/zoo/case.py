@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from holter.model.evidence import Evidence
 from tests.zoo.fault import Fault
 from tests.zoo.modes import RUN, Mode
 
@@ -24,6 +25,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     verdict_s: float | None = None
     """From the death to the first answer that stayed."""
     output: str = ""
+    evidence: Evidence | None = None
+    """What the answer rests on; None where there was no answer."""
 
     @classmethod
     def of(cls, fault: Fault, mode: Mode) -> "Case":

@@ -9,7 +9,7 @@ import sys
 
 from tests.zoo import slurm
 from tests.zoo.cgroups import make_cgroup
-from tests.zoo.fault import TRAINING, Fault
+from tests.zoo.fault import Fault
 from tests.zoo.modes import ORDINARY_USER, RUN, SIDECAR, STANDARD, Mode
 
 
@@ -38,11 +38,6 @@ def applies(fault: Fault, mode: Mode) -> bool:
     if fault.place.job:
         return mode.user != ORDINARY_USER and mode.watch in (SIDECAR, RUN)
     return not (fault.place.is_user and mode.user != ORDINARY_USER) or mode == STANDARD
-
-
-def is_command(fault: Fault) -> bool:
-    """Whether something else than the training itself is started."""
-    return fault.command != TRAINING
 
 
 @functools.cache

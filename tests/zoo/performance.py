@@ -16,11 +16,16 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.gathering import gather
+from holter.catalog.run_view import load_run
+from holter.model.evidence import Evidence
+from holter.model.state import Lateness
 from tests.e2e.programs import sidecars
 from tests.zoo.case import Case
 from tests.zoo.cgroups import Cgroup, make_cgroup
 from tests.zoo.fault import PYTHON, SCRIPT, Fault
 from tests.zoo.modes import AFTER, ALONE, RUN, SIDECAR, Mode
+from tests.zoo.recorded import impersonal
 from tests.zoo.scene import Scene
 from tests.zoo.users import become
 
@@ -71,6 +76,7 @@ class Performance:
                 answer=answer,
                 verdict_s=verdict_s,
                 output=self.output(),
+                evidence=self._evidence(answer),
             )
 
     def await_end(self, scene: Scene) -> int:
@@ -273,6 +279,14 @@ class Performance:
         except ValueError:
             return {"error": (done.stderr or done.stdout)[-OUTPUT_KEPT:]}
         return found
+
+    def _evidence(self, answer: dict[str, Any]) -> Evidence | None:
+        """What the answer rests on, without the names of this machine."""
+        if "error" in answer:
+            return None
+        directory = self.stage / "data" / "runs" / answer["run"]
+        loaded = load_run(str(directory), now_ns=time.time_ns(), lateness=Lateness())
+        return impersonal(gather(loaded), self.stage) if loaded is not None else None
 
     def output(self) -> str:
         """The end of what it printed."""

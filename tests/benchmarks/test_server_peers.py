@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.peer_fill import make_rows
 from benchmarks.report import Result
 from benchmarks.server_run import ROOT
 
@@ -21,11 +20,3 @@ def test_without_the_others_ours_is_asked_and_no_ratio_is_invented(tmp_path: Pat
     assert found.notes == ["The others were left out (--no-peers)."]
     [[chart]] = found.raw["chart"]["holter"]
     assert chart["kilobytes"] > 30
-
-
-def test_everybody_gets_the_same_points() -> None:
-    rows = list(make_rows(3, 2, points=4))
-    assert rows == list(make_rows(3, 2, points=4))
-    assert rows != list(make_rows(4, 2, points=4))
-    assert [step for step, _ in rows] == [0, 1, 2, 3]
-    assert [list(row) for _, row in rows] == [["train/00", "val/00"], *[["train/00"]] * 3]

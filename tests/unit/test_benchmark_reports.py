@@ -1,38 +1,13 @@
-"""Runs every measure of `make bench` in its quick mode, so that all of them work when somebody wants the figures."""
+"""What a benchmark found, in its file and on the page."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from benchmarks.figures import Figure, Measured, Table
 from benchmarks.machine import Machine
+from benchmarks.peer_fill import make_rows
 from benchmarks.report import BEGIN, END, Result, load, save, write_docs
-from benchmarks.run import ROOT, measure_names
-
-# The comparisons that --no-peers leaves out.
-OF_PEERS = ("wandb offline", "trackio")
-
-
-@pytest.mark.parametrize("measure", measure_names())
-def test_a_quick_pass_yields_every_figure_of(measure: str, tmp_path: Path) -> None:
-    if measure == "machine-death" and os.geteuid() != 0:
-        pytest.skip("mounting a disk image needs root")
-    command = [sys.executable, "benchmarks/run.py", measure, "--quick", "--no-peers", "--results", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    figures = read(tmp_path / f"{measure}.json").found.figures
-    assert figures
-    missing = [figure.name for figure in figures if figure.measured is None]
-    assert [name for name in missing if not name.endswith(OF_PEERS)] == []
-    assert [figure.name for figure in figures if figure.name not in done.stdout] == []
-
-
-def read(path: Path) -> Result:
-    return msgspec.json.decode(path.read_bytes(), type=Result)
 
 
 def result(**changes: object) -> Result:
@@ -88,3 +63,11 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"page\.md lacks the marks"):
         write_docs(page, [result()], ["start"])
     assert page.read_text() == "no marks"
+
+
+def test_everybody_gets_the_same_points() -> None:
+    rows = list(make_rows(3, 2, points=4))
+    assert rows == list(make_rows(3, 2, points=4))
+    assert rows != list(make_rows(4, 2, points=4))
+    assert [step for step, _ in rows] == [0, 1, 2, 3]
+    assert [list(row) for _, row in rows] == [["train/00", "val/00"], *[["train/00"]] * 3]
