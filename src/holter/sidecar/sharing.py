@@ -1,7 +1,6 @@
 """Makes one sidecar serve a run on a host: the first takes the lead, later ones hand their process over to it."""
 
 import fcntl
-import hashlib
 import os
 import socket
 import struct
@@ -31,10 +30,12 @@ class Lead:
                 if not _is_same_user(guest):
                     return None
                 data, fds, _, _ = socket.recv_fds(guest, 65536, 2)
-                watch = decode_to_sidecar(data)
-            except (OSError, ValueError):
+            except OSError:
                 return None
-        if not isinstance(watch, Watch) or not fds:
+        watch = _understood(data)
+        if watch is None or not fds:
+            for fd in fds:
+                os.close(fd)
             return None
         link = socket.socket(fileno=fds[0])
         link.setblocking(False)
@@ -48,8 +49,7 @@ class Lead:
 
 def take_lead(directory: str) -> Lead | None:
     """Lead for a run's directory, or None where another sidecar of this host does. Raises OSError."""
-    path = os.path.join(directory, f"sidecar-{socket.gethostname()}.lock")
-    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fd = os.open(_lock_path(directory), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -59,11 +59,15 @@ def take_lead(directory: str) -> Lead | None:
         pass  # a file system without locks: then everybody watches for itself, which costs memory, not truth
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     door.setblocking(False)
+    # An abstract address: no path to be too long, nothing to be left behind. Anybody may bind one, so nobody can guess
+    # it: the lock's file, which is its user's alone, has it.
+    address = os.urandom(16).hex()
     try:
-        door.bind(_address(directory))
+        door.bind(_abstract(address))
         door.listen(64)
+        os.pwrite(fd, address.encode(), 0)
     except OSError:
-        pass  # nobody can hand over; they will watch for themselves
+        pass  # nobody finds the way here: what the others would have added is missing, their rows are not
     return Lead(fd, door)
 
 
@@ -73,23 +77,42 @@ def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> Lead | None:
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
             try:
-                guest.connect(_address(watch.directory))
-                socket.send_fds(guest, [encode(watch)], [fd for fd in (link.fileno(), pidfd) if fd >= 0])
-                return None
+                guest.connect(_address_of_leader(watch.directory))
+                # The key and the way into the program are for us alone: the address of one who left is free for all.
+                if _is_same_user(guest):
+                    socket.send_fds(guest, [encode(watch)], [fd for fd in (link.fileno(), pidfd) if fd >= 0])
+                    return None
             except OSError:
-                time.sleep(0.02)
+                pass  # it has no address yet, or no more
+        time.sleep(0.02)
         if lead := take_lead(watch.directory):
             return lead
     # The leader is stopped or stuck. The rows are safe; what we would add is not worth a second truth.
     return None
 
 
-def _address(directory: str) -> bytes:
-    """An abstract address: no path to be too long, nothing to be left behind."""
-    digest = hashlib.sha256(os.path.realpath(directory).encode()).hexdigest()
-    return b"\0holter/" + str(os.getuid()).encode() + b"/" + digest[:32].encode()
+def _lock_path(directory: str) -> str:
+    return os.path.join(directory, f"sidecar-{socket.gethostname()}.lock")
 
 
-def _is_same_user(guest: socket.socket) -> bool:
-    peer = guest.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return bool(struct.unpack("3i", peer)[1] == os.getuid())
+def _address_of_leader(directory: str) -> bytes:
+    with open(_lock_path(directory), "rb") as file:
+        return _abstract(file.read(32).decode(errors="replace"))
+
+
+def _abstract(address: str) -> bytes:
+    return b"\0holter/" + address.encode()
+
+
+def _is_same_user(end: socket.socket) -> bool:
+    """Whether the other end was made by a process of ours, as the kernel says: also of one that listens."""
+    peer = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return bool(struct.unpack("3i", peer)[1] == os.geteuid())
+
+
+def _understood(line: bytes) -> Watch | None:
+    try:
+        message = decode_to_sidecar(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, Watch) else None
