@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from holter import diagnosis
+from holter.catalog.rules_stamp import rules_stamp
 from holter.catalog.run_view import RunView
 from holter.journal.rundir import run_directory
-from holter.version import __version__
 
 # A file born in the same moment as the directory's time was read would not move that time.
 SETTLED_NS = 2_000_000_000
@@ -21,9 +20,8 @@ class _Entry(msgspec.Struct, array_like=True):
 
 
 class _File(msgspec.Struct):
-    holter: str
+    rules: str
     runs: dict[str, _Entry]
-    rules: int = 0
 
 
 _decode = msgspec.msgpack.Decoder(_File).decode
@@ -75,7 +73,7 @@ class EndedRuns:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.msgpack.encode(_File(__version__, kept, _rules())))
+                file.write(msgspec.msgpack.encode(_File(rules_stamp(), kept)))
             os.replace(temporary, self._path)
         except OSError:
             return
@@ -87,12 +85,4 @@ class EndedRuns:
                 found = _decode(file.read())
         except (OSError, msgspec.MsgspecError):
             return {}
-        return found.runs if (found.holter, found.rules) == (__version__, _rules()) else {}
-
-
-def _rules() -> int:
-    """Changes when rules are added, removed or installed anew."""
-    try:
-        return os.stat(os.path.join(os.path.dirname(diagnosis.__file__), "rules")).st_mtime_ns
-    except OSError:
-        return 0
+        return found.runs if found.rules == rules_stamp() else {}

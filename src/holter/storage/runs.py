@@ -1,7 +1,7 @@
 """The port for what is known of each run beside its points: names, configuration, summary, state."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -52,6 +52,15 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """How much of its journals it was made from: a row never replaces one with a higher version."""
     seen_ns: int = 0
     """When the run's directory had last changed as this was made and nobody was left to add to it; else 0."""
+    rules: str = ""
+    """Stands for the rules by which it was judged."""
+
+
+class Seen(NamedTuple):
+    """`seen_ns` and `rules` of a row."""
+
+    at_ns: int
+    rules: str
 
 
 class SortKey(msgspec.Struct, frozen=True):
@@ -107,8 +116,8 @@ class RunStore(Protocol):
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""
 
-    def seen(self) -> Mapping[str, int]:
-        """`seen_ns` of every run by its id."""
+    def seen(self) -> Mapping[str, Seen]:
+        """When each run was seen last, by its id."""
 
     def delete(self, run: str) -> None:
         """Forget the run. Idempotent; also its version is forgotten."""

@@ -180,8 +180,8 @@ class RunsContract(PortContract):
         assert storage.runs.query(query).runs == [{"name": "n", "config.a.b.c": 1, "summary.loss": 0.5}]
 
     def test_a_deleted_run_is_gone(self, storage: Storage) -> None:
-        storage.runs.put([RunRow(id="r", project="p", config={"x": 1}, version=9, seen_ns=5)])
-        assert storage.runs.seen() == {"r": 5}
+        storage.runs.put([RunRow(id="r", project="p", config={"x": 1}, version=9, seen_ns=5, rules="these")])
+        assert storage.runs.seen() == {"r": (5, "these")}
         storage.runs.delete("r")
         storage.runs.delete("r")
         assert storage.runs.get("r") is None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holter.catalog import ended_runs
 from holter.catalog.catalog import Catalog
 from holter.catalog.run_view import RunView
 from holter.model.records import Finished, Marked
@@ -39,6 +40,13 @@ def test_an_ended_run_is_not_read_again(ended: Path, tmp_path: Path) -> None:
     spoil(ended)
     assert views(tmp_path) == [first]
     assert (first.name, first.state, first.rows) == ("ended", "finished", 3)
+
+
+def test_with_other_rules_every_run_is_read_again(ended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    views(tmp_path)
+    spoil(ended)
+    monkeypatch.setattr(ended_runs, "rules_stamp", lambda: "other rules")
+    assert views(tmp_path) == []
 
 
 def test_whatever_adds_a_file_is_seen(ended: Path, tmp_path: Path) -> None:

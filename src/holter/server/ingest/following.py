@@ -102,7 +102,7 @@ class FollowedRun:
         if self._judged is None or self._judged[:3] != (version, late, elsewhere):
             theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
             self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
-        return msgspec.structs.replace(projected, row=_with_verdict(projected.row, self._judged[3]))
+        return msgspec.structs.replace(projected, row=with_verdict(projected.row, self._judged[3]))
 
     @property
     def is_settled(self) -> bool:
@@ -209,7 +209,8 @@ class FollowedRun:
         return judge(loaded, self._sightings) if loaded is not None else None
 
 
-def _with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
+def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
+    """The row with how and why the run ended; as it was where it has not, or can't be read. Pure."""
     if loaded is None or loaded.view.state == RUNNING:
         return row
     if row.state == RUNNING:

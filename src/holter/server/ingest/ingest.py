@@ -15,6 +15,7 @@ from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
 from holter.server.ingest.following import Change, FollowedRun
+from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import ReceivedRuns
 from holter.storage.opening import Storage
@@ -32,6 +33,8 @@ SETTLED_AFTER_NS = 10 * _S
 LOOK_AT_QUIET_EVERY_NS = 5 * _S
 # How long one `tick` may read, and how long it may write rows: whoever asks meanwhile should not notice.
 READ_S, ROWS_S = 0.15, 0.1
+# And, where nothing else is to be read, judge runs again that other rules had judged.
+JUDGE_S = 0.05
 
 
 class Ingest:
@@ -65,7 +68,9 @@ class Ingest:
         self._rows_put: dict[str, int] = {}
         self._projected: dict[str, tuple[FollowedRun, RunRow]] = {}
         """Rows that are to be written; one that could not be stays here."""
-        self._quiet = QuietRuns(data, storage.runs.seen())
+        seen = storage.runs.seen()
+        self._quiet = QuietRuns(data, {run: at_ns for run, (at_ns, _) in seen.items()})
+        self._old_verdicts = OldVerdicts(data, storage.runs, seen=seen, sightings=self._sightings)
         self._is_hurried = False
         self._looked_ns = 0
         self._arrived: set[str] = set()
@@ -102,6 +107,8 @@ class Ingest:
         changes: dict[str, Change] = {}
         self._read_some(self._find_runs(), changes)
         self._update_some_rows(changes)
+        if not self.is_behind:
+            self._renew_verdicts(changes)
         return [change for change in changes.values() if change]
 
     def take_in_arrived(self) -> list[Change]:
@@ -171,6 +178,10 @@ class Ingest:
                 break
         for run in self._put_projected():
             changes[run].has_row = True
+
+    def _renew_verdicts(self, changes: dict[str, Change]) -> None:
+        for row in self._old_verdicts.renew(self._clock.now_ns(), self._lateness, within_s=JUDGE_S):
+            changes.setdefault(row.id, Change(row.id)).has_row = True
 
     def _find_runs(self) -> list[str]:
         """The runs in which there may be something new."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from holter.catalog.rules_stamp import rules_stamp
 from holter.catalog.run_view import (
     PROGRAM,
     awaited_processes,
@@ -130,6 +131,7 @@ def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
         config=merged_config(programs),
         summary=merged_summary(programs),
         version=moment.version,
+        rules=rules_stamp(),
     )
 
 

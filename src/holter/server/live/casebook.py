@@ -28,6 +28,8 @@ from holter.storage.runs import RunStore
 MOST_KEPT = 500
 # What is said of a living run, or one that others may still add to, holds for so long.
 FRESH_S = 2.0
+# What is written in the same moment as a directory's time was read would not move that time.
+SETTLED_NS = 2_000_000_000
 # Clocks that differ by less are the same: it takes about so long until something is heard. Looked at so often.
 SAME_CLOCK_NS, SAME_CLOCK_S = 2_000_000_000, 10.0
 
@@ -119,7 +121,7 @@ class Casebook:
             case = self._cases.get(run)
         if case is not None and case.stamp_ns == stamp_ns and time.monotonic() < case.until:
             return case.said
-        # It may write down what a sidecar that died could not, so this is its own stamp from now on.
+        # The stamp is from before: what comes meanwhile, also what we write down ourselves, is looked at next time.
         ahead_ns = self._ahead_ns(run)
         loaded = Catalog(self._data, self._lateness, now_ns=lambda: time.time_ns() + ahead_ns).load(run)
         if not loaded.by_itself.is_final:
@@ -128,10 +130,11 @@ class Casebook:
         is_over = loaded.is_settled and loaded.view.state != RUNNING
         if is_over:
             self._ask_again(loaded)
-        until = float("inf") if is_over else time.monotonic() + FRESH_S
+        is_quiet = time.time_ns() - stamp_ns > SETTLED_NS
+        until = float("inf") if is_over and is_quiet else time.monotonic() + FRESH_S
         with self._lock:
             self._cases.pop(run, None)
-            self._cases[run] = _Case(stamp_of(directory), until, said)
+            self._cases[run] = _Case(stamp_ns, until, said)
             if len(self._cases) > MOST_KEPT:
                 self._cases.popitem(last=False)
         return said

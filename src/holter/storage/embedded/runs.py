@@ -11,7 +11,7 @@ import msgspec
 from holter.storage.embedded.database import Database
 from holter.storage.embedded.run_sql import Driver, RunSql
 from holter.storage.run_fields import PREFIXES, Plain, flat_fields, shown_fields
-from holter.storage.runs import RunPage, RunQuery, RunRow
+from holter.storage.runs import RunPage, RunQuery, RunRow, Seen
 
 SCRIPTS = (
     """
@@ -36,10 +36,12 @@ SCRIPTS = (
     CREATE INDEX run_order ON run (project, started_ns, id);
     CREATE INDEX run_state ON run (project, state, late_state, heard_ns);
     """,
+    "ALTER TABLE run ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
 )
 _COLUMNS = (
     "id project name entity group_name job_type notes tags tags_json host attempt state because late_state late_because"
     " heard_ns cause started_ns ended_ns late_ended_ns last_row_ns rows steps last_step version seen_ns"
+    " rules"
 ).split()
 _UPSERT = (
     f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{column}' for column in _COLUMNS)})"
@@ -137,10 +139,11 @@ class SqliteRuns:
         with self._database.read() as connection:
             return dict(connection.execute("SELECT project, COUNT(*) FROM run GROUP BY project").fetchall())
 
-    def seen(self) -> Mapping[str, int]:
-        """`seen_ns` of every run."""
+    def seen(self) -> Mapping[str, Seen]:
+        """When each run was seen last."""
         with self._database.read() as connection:
-            return dict(connection.execute("SELECT id, seen_ns FROM run").fetchall())
+            found = connection.execute("SELECT id, seen_ns, rules FROM run")
+            return {run: Seen(seen_ns, rules) for run, seen_ns, rules in found}
 
     def delete(self, run: str) -> None:
         """Forget the run."""

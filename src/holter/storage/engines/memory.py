@@ -15,7 +15,7 @@ from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
 from holter.storage.matching import ascii_lower, matches
 from holter.storage.run_fields import flat_fields, plain_fields, shown_fields
-from holter.storage.runs import RunPage, RunQuery, RunRow, SortKey
+from holter.storage.runs import RunPage, RunQuery, RunRow, Seen, SortKey
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
 
 TEST_URL = "memory:"
@@ -150,9 +150,9 @@ class MemoryRuns:
         names = [row.project for row in self._rows.values()]
         return {name: names.count(name) for name in names}
 
-    def seen(self) -> Mapping[str, int]:
-        """`seen_ns` of every run."""
-        return {run: row.seen_ns for run, row in self._rows.items()}
+    def seen(self) -> Mapping[str, Seen]:
+        """When each run was seen last."""
+        return {run: Seen(row.seen_ns, row.rules) for run, row in self._rows.items()}
 
     def delete(self, run: str) -> None:
         """Forget the run."""

@@ -1,0 +1,113 @@
+"""Runs that other rules had judged are judged again, little by little, though nothing in their directories is new."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holter.catalog import verdict
+from holter.catalog.rules_stamp import rules_stamp
+from holter.model.clock import Clock
+from holter.model.evidence import Evidence
+from holter.model.records import Exited
+from holter.model.verdicts import Diagnosis
+from holter.server.ingest import ingest as module
+from holter.server.ingest import old_verdicts, run_rows
+from holter.server.ingest.ingest import Ingest
+from holter.storage.opening import Storage, open_storage
+from holter.storage.runs import RunRow
+from tests.unit.catalog.journals import BEGAN_NS, Journal, age, dead, named
+
+RUNS = 5
+KILLED = 9
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[Storage]:
+    opened = open_storage(f"sqlite:{tmp_path / 'index'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def settled(tmp_path: Path, storage: Storage) -> list[str]:
+    """Runs that were killed, and were taken in."""
+    runs = [f"r{number}" for number in range(RUNS)]
+    for run in runs:
+        directory = tmp_path / "runs" / run
+        program = Journal(directory, dead()).say(named(run)).close()
+        exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=KILLED, source="wait")
+        Journal(directory, dead(), kind="sidecar").say(exited).close()
+        age(directory)
+    take_in(tmp_path, storage)
+    assert {row(storage, run).cause for run in runs} == {"killed"}
+    assert {seen.rules for seen in storage.runs.seen().values()} == {rules_stamp()}
+    return runs
+
+
+def come_with_other_rules(monkeypatch: pytest.MonkeyPatch) -> list[Evidence]:
+    """As the next version would; returns what they were asked about."""
+    asked: list[Evidence] = []
+
+    def ask(evidence: Evidence) -> Diagnosis:
+        asked.append(evidence)
+        return Diagnosis(cause="bad-luck", confidence=0.9, title="it had bad luck", state="failed")
+
+    monkeypatch.setattr(verdict, "_ask_the_rules", ask)
+    monkeypatch.setattr(old_verdicts, "rules_stamp", lambda: "other rules")
+    monkeypatch.setattr(run_rows, "rules_stamp", lambda: "other rules")
+    return asked
+
+
+def take_in(tmp_path: Path, storage: Storage) -> Ingest:
+    ingest = Ingest(str(tmp_path), storage, clock=Clock())
+    ingest.catch_up()
+    return ingest
+
+
+def row(storage: Storage, run: str) -> RunRow:
+    found = storage.runs.get(run)
+    assert found is not None
+    return found
+
+
+def test_a_run_that_ended_long_ago_has_the_cause_that_the_rules_of_today_give_it(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "JUDGE_S", 60.0)
+    come_with_other_rules(monkeypatch)
+    told = Ingest(str(tmp_path), storage, clock=Clock()).tick()
+    assert {(row(storage, run).state, row(storage, run).cause) for run in settled} == {("failed", "bad-luck")}
+    assert sorted(change.run for change in told if change.has_row) == settled
+
+
+def test_many_are_judged_a_few_at_a_time_and_each_once(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "JUDGE_S", 0.0)
+    asked = come_with_other_rules(monkeypatch)
+    ingest = Ingest(str(tmp_path), storage, clock=Clock())
+    counts = []
+    for _ in range(RUNS + 2):
+        ingest.tick()
+        counts.append(len(asked))
+    assert counts == [1, 2, 3, 4, 5, 5, 5]
+    Ingest(str(tmp_path), storage, clock=Clock()).tick()
+    assert len(asked) == RUNS
+
+
+def test_with_the_same_rules_none_is_judged_again(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(old_verdicts, "judge", None)
+    assert Ingest(str(tmp_path), storage, clock=Clock()).tick() == []
+
+
+def test_a_run_that_can_not_be_read_any_more_stays_as_it_was(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "JUDGE_S", 60.0)
+    come_with_other_rules(monkeypatch)
+    monkeypatch.setattr(old_verdicts, "run_directory", lambda data, run: f"{data}/not-mounted/{run}")
+    Ingest(str(tmp_path), storage, clock=Clock()).tick()
+    assert {row(storage, run).cause for run in settled} == {"killed"}
