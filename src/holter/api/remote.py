@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from holter.api.source import FileEntry, Page, Sampled, Series, Wanted
+from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.errors import FilterError, NoRun, Refused
 from holter.wire.binary_columns import decode_tables
 from holter.wire.connection import Answer, Connection, quoted
 
-MOST_POINTS = 5_000_000
+POINTS_AT_ONCE = 1_000_000
 
 
 class RemoteSource:
@@ -47,11 +48,16 @@ class RemoteSource:
         return [each["key"] for each in found["keys"]]
 
     def series(self, run: str, key: str) -> Series:
-        """All points of a metric."""
-        query = {"key": key, "limit": MOST_POINTS}
-        answer = self._ask("GET", f"/runs/{quoted(run)}/points", query=query)
-        [(_, columns)] = decode_tables(answer.data)
-        return Series(*(columns[name].astype(float) for name in ("step", "time", "value")))
+        """All points of a metric, asked for page by page."""
+        pages: list[list[Floats]] = []
+        first, has_more = None, True
+        while has_more:
+            query = {"key": key, "limit": POINTS_AT_ONCE, "from": first}
+            [(about, columns)] = decode_tables(self._ask("GET", f"/runs/{quoted(run)}/points", query=query).data)
+            pages.append([columns[name].astype(float) for name in ("step", "time", "value")])
+            has_more = about["is_cut"]
+            first = int(columns["step"][-1]) + 1 if has_more else None
+        return Series(*(np.concatenate(parts) for parts in zip(*pages, strict=True)))
 
     def sampled(self, run: str, keys: Sequence[str], *, x: str, buckets: int) -> dict[str, Sampled]:
         """Metrics in buckets."""

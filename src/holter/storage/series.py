@@ -98,8 +98,10 @@ class SeriesReader(Protocol):
     def count_keys(self, runs: Sequence[str]) -> Mapping[str, int]:
         """Every key that some of these runs have, and how many of them."""
 
-    def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
-        """Every point with a step from `first` to `last`, both included."""
+    def points(
+        self, line: Line, *, first: int | None = None, last: int | None = None, most: int | None = None
+    ) -> Points:
+        """Every point with a step from `first` to `last`, both included, or the first `most` of them."""
 
     def buckets(self, lines: Sequence[Line], window: Window) -> list[Buckets]:
         """At most `window.buckets` buckets for each line, ordered and disjoint, with every point in one of them."""

@@ -153,6 +153,17 @@ class SeriesContract(PortContract):
         points = storage.series.points(line, first=ends[0], last=ends[1])
         check_buckets(found, points, count=20)
 
+    @pytest.mark.parametrize("first", [None, 5_001])
+    @pytest.mark.parametrize("most", [1, 4_096, 4_097, 9_999, 20_000])
+    def test_of_many_points_only_the_first_are_read(self, storage: Storage, first: int | None, *, most: int) -> None:
+        writes = [Write(("x",), step, step + 7, (float(step),)) for step in range(0, 20_000, 2)]
+        writes += [Write(("x",), step, step + 7, (float(step),)) for step in (3, 5_003, 19_997)]
+        replay(storage.series, RUN, journals=[Journal("a" * 32, writes)])
+        whole = storage.series.points(Line(RUN, "x"), first=first)
+        found = storage.series.points(Line(RUN, "x"), first=first, most=most)
+        assert found.steps.tolist() == whole.steps[:most].tolist()
+        assert found.values.tolist() == whole.values[:most].tolist()
+
     def test_time_may_run_against_the_steps(self, storage: Storage) -> None:
         journal = Journal("a" * 32, [Write(("x",), -step, step, (float(step),)) for step in range(9_000)])
         replay(storage.series, RUN, journals=[journal])

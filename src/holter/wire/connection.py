@@ -146,7 +146,11 @@ class Connection:
             self._http = self._open()
         self._http.request(method, self._prefix + target, body=data or None, headers={**headers, **self._for_proxy})
         response = self._http.getresponse()
-        body = _unpacked(response.read(MOST_ANSWER_BYTES), response.getheader("content-encoding"))
+        try:
+            body = _unpacked(_read(response), response.getheader("content-encoding"))
+        except Refused:  # and the rest of it is still on its way
+            self.close()
+            raise
         if response.will_close:
             self.close()
         if 200 <= response.status < 300:
@@ -212,6 +216,26 @@ def _retry_s(response: http.client.HTTPResponse) -> int | None:
         return None
 
 
+def _read(response: http.client.HTTPResponse) -> bytes:
+    """All of it, or Refused and IncompleteRead are raised: asked for so many bytes, `http.client` cuts in silence."""
+    if response.length is not None and response.length > MOST_ANSWER_BYTES:
+        raise _too_large()
+    body = response.read(MOST_ANSWER_BYTES + 1)
+    if response.length:
+        raise http.client.IncompleteRead(body, response.length)
+    return _bounded(body)
+
+
+def _bounded(body: bytes) -> bytes:
+    if len(body) > MOST_ANSWER_BYTES:
+        raise _too_large()
+    return body
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"the answer has more than {MOST_ANSWER_BYTES:,} bytes", do="ask for less at once")
+
+
 def _unpacked(body: bytes, packed_as: str | None) -> bytes:
     """Raises Unreachable for what is packed in another way than we asked for, or damaged."""
     if packed_as is None or packed_as == "identity":
@@ -222,7 +246,7 @@ def _unpacked(body: bytes, packed_as: str | None) -> bytes:
         raise Unreachable(f"the answer is packed as {packed_as!r}, which nobody asked for")
     try:
         with zstandard.ZstdDecompressor().stream_reader(body) as reader:
-            return reader.read(MOST_ANSWER_BYTES)
+            return _bounded(reader.read(MOST_ANSWER_BYTES + 1))
     except zstandard.ZstdError as error:
         raise Unreachable(f"the answer can't be unpacked: {error}") from error
 

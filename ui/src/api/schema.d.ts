@@ -456,6 +456,8 @@ export interface paths {
         /**
          * Points of series one by one, as binary columns
          * @description The points of some series (keys separated by commas, or one in `key`), from a step to another.
+         *
+         *         At most `limit` of each; a series that has more `is_cut`, and goes on behind its last step.
          */
         get: operations["points"];
         put?: never;
@@ -800,6 +802,8 @@ export interface components {
         /**
          * AskedPoints
          * @description The points of some series (keys separated by commas, or one in `key`), from a step to another.
+         *
+         *         At most `limit` of each; a series that has more `is_cut`, and goes on behind its last step.
          */
         AskedPoints: {
             run: string;

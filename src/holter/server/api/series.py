@@ -13,7 +13,9 @@ from holter.storage.series import Buckets, Line
 from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
 
 MOST_LINES = 5000
+# In one answer.
 MOST_POINTS = 5_000_000
+MOST_BUCKETS = 10_000_000
 _NS = 1e9
 Id = Annotated[str, msgspec.Meta(max_length=128)]
 MetricName = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -38,7 +40,10 @@ class AskedSeries(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "f
 
 
 class AskedPoints(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
-    """The points of some series (keys separated by commas, or one in `key`), from a step to another."""
+    """The points of some series (keys separated by commas, or one in `key`), from a step to another.
+
+    At most `limit` of each; a series that has more `is_cut`, and goes on behind its last step.
+    """
 
     run: Id
     keys: Annotated[str, msgspec.Meta(max_length=10_000)] = ""
@@ -48,10 +53,19 @@ class AskedPoints(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "f
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_POINTS)] = 1_000_000
 
 
+Table = tuple[dict[str, Any], dict[str, Any]]
+
+
 def series(visit: Visit, asked: AskedSeries) -> Reply:
     """Series in buckets, as binary columns"""
-    if len(asked.runs) * len(asked.keys) > MOST_LINES:
-        raise UsageError(f"{len(asked.runs) * len(asked.keys):,} lines at once: {MOST_LINES:,} are the most")
+    lines = len(asked.runs) * len(asked.keys)
+    if lines > MOST_LINES:
+        raise UsageError(f"{lines:,} lines at once: {MOST_LINES:,} are the most")
+    if lines * asked.buckets > MOST_BUCKETS:
+        raise UsageError(
+            f"{lines:,} lines in {asked.buckets:,} buckets: {MOST_BUCKETS:,} buckets are the most at once;"
+            " ask for fewer lines or fewer buckets"
+        )
     changes = visit.desk.changes
     seqs = {run: changes.seq_of("rows", run) for run in asked.runs}
     runs = [run for run in asked.runs if seqs[run] > asked.since.get(run, 0)]
@@ -62,11 +76,21 @@ def series(visit: Visit, asked: AskedSeries) -> Reply:
 def points(visit: Visit, asked: AskedPoints) -> Reply:
     """Points of series one by one, as binary columns"""
     keys = [asked.key] if asked.key else [key for key in asked.keys.split(",") if key]
-    tables = []
-    for key in keys[:MOST_LINES]:
-        found = visit.desk.storage.series.points(Line(asked.run, key), first=asked.first, last=asked.last)
-        cut = slice(0, asked.limit)
-        about = {"run": asked.run, "key": key, "points": len(found.steps), "is_cut": len(found.steps) > asked.limit}
+    tables: list[Table] = []
+    left = MOST_POINTS
+    for key in keys:
+        most = min(asked.limit, left)
+        line = Line(asked.run, key)
+        found = visit.desk.storage.series.points(line, first=asked.first, last=asked.last, most=most + 1)
+        if most < asked.limit and len(found.steps) > most:
+            raise UsageError(
+                f"these series have more than {MOST_POINTS:,} points together: ask for fewer keys at once, or for a"
+                " part of their steps with `from`, `to` and `limit`"
+            )
+        cut = slice(0, most)
+        count = min(len(found.steps), most)
+        left -= count
+        about = {"run": asked.run, "key": key, "points": count, "is_cut": len(found.steps) > most}
         columns = {
             "step": found.steps[cut].astype(np.float64),
             "time": found.at_ns[cut] / _NS,
@@ -74,9 +98,6 @@ def points(visit: Visit, asked: AskedPoints) -> Reply:
         }
         tables.append((about, columns))
     return Reply(data=encode_tables(tables), media=MEDIA_TYPE)
-
-
-Table = tuple[dict[str, Any], dict[str, Any]]
 
 
 def _lines(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, int], /) -> list[Table]:

@@ -40,14 +40,17 @@ class Reader:
         self._series = int(found[0]) if found else 0
         self._tail = settle_writes(concatenate(list(unsealed))) if unsealed else None
 
-    def points(self, first: int | None, last: int | None) -> Points:
-        """All points of a range of steps."""
+    def points(self, first: int | None, last: int | None, most: int | None = None) -> Points:
+        """All points of a range of steps, or the first ones."""
         low, high = _bounds(first, last)
         chunks = self._chunks(low, high)
+        if most is not None:
+            wanted = _with_the_first(chunks, low, most)
+            high = high if len(wanted) == len(chunks) else wanted[-1].last
+            chunks = wanted
         inner = self._merged(chunks)
-        kept = (inner.steps >= low) & (inner.steps <= high)
-        if kept.all():
-            return inner
+        begin, end = np.searchsorted(inner.steps, low, "left"), np.searchsorted(inner.steps, high, "right")
+        kept = slice(int(begin), int(end) if most is None else min(int(end), int(begin) + most))
         return Points(inner.steps[kept], inner.at_ns[kept], inner.values[kept])
 
     def spans(self, window: Window) -> Spans:
@@ -199,6 +202,16 @@ class Reader:
 
 def _bounds(first: int | None, last: int | None) -> tuple[int, int]:
     return -(1 << 63) if first is None else first, (1 << 63) - 1 if last is None else last
+
+
+def _with_the_first(chunks: list[Sealed], low: int, most: int, /) -> list[Sealed]:
+    """Those that hold so many points from a step on."""
+    count = 0
+    for place, chunk in enumerate(chunks):
+        count += chunk.points if chunk.first >= low else 0
+        if count >= most:
+            return chunks[: place + 1]
+    return chunks
 
 
 def _is_sparse(chunks: list[Sealed], buckets: int) -> bool:

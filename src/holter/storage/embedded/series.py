@@ -82,12 +82,14 @@ class SqliteSeries:
                 counts.update(found[run] | {key for [key] in rows})
         return counts
 
-    def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
-        """Every point of a range of steps."""
+    def points(
+        self, line: Line, *, first: int | None = None, last: int | None = None, most: int | None = None
+    ) -> Points:
+        """The points of a range of steps."""
         taken = self._snapshot(line)
         with self._database.read() as connection:
             unsealed = SealedOffsets(connection, line.run).left_of(taken) if taken else []
-            return Reader(connection, line, unsealed=unsealed).points(first, last)
+            return Reader(connection, line, unsealed=unsealed).points(first, last, most)
 
     def buckets(self, lines: Sequence[Line], window: Window) -> list[Buckets]:
         """At most so many buckets for each line."""

@@ -67,15 +67,17 @@ class MemorySeries:
         with self._lock:
             return Counter(key for run in dict.fromkeys(runs) for key in self._series.get(run, {}))
 
-    def points(self, line: Line, *, first: int | None = None, last: int | None = None) -> Points:
-        """Every point of a range of steps."""
+    def points(
+        self, line: Line, *, first: int | None = None, last: int | None = None, most: int | None = None
+    ) -> Points:
+        """The points of a range of steps."""
         with self._lock:
             series = sorted(self._series.get(line.run, {}).get(line.key, {}).items())
         kept = [
             (step, write[0], write[3])
             for step, write in series
             if (first is None or step >= first) and (last is None or step <= last)
-        ]
+        ][:most]
         steps, times, values = zip(*kept, strict=True) if kept else ((), (), ())
         return Points(np.array(steps, np.int64), np.array(times, np.int64), np.array(values, np.float64))
 
