@@ -11,6 +11,7 @@ HolterError
 ├── StorageError      the server's index can't do what was asked
 │   ├── OffsetGap     what was appended does not join what is there: send from the offset in it
 │   ├── StorageFull   the disk is full: make room; nothing that was acknowledged is lost
+│   ├── StorageFailing  the disk, or the way to it, fails: look at it; nothing that was acknowledged is lost
 │   ├── StorageDamaged  the index is damaged: it can be rebuilt from the journals
 │   ├── NewerStorage  a newer holter made it: upgrade to open it
 │   ├── DigestMismatch  the bytes of a blob are not those that its name promises: send them again
@@ -79,6 +80,10 @@ class OffsetGap(StorageError):
 
 class StorageFull(StorageError):
     """The disk takes no more."""
+
+
+class StorageFailing(StorageError):
+    """The disk, or the way to it, reported an I/O error."""
 
 
 class StorageDamaged(StorageError):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.errors import NewerStorage, StorageDamaged, StorageFull
+from holter.errors import NewerStorage, StorageDamaged, StorageFailing, StorageFull
 from holter.model.clock import Clock
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
@@ -227,4 +228,17 @@ def test_a_full_disk_leaves_what_is_sealed_as_it_was(tmp_path: Path, small_disk:
     ballast.unlink()
     put_in(storage, "other")
     assert are_same(storage.series.points(Line("other", "loss")), expected(journals, "loss"))
+    storage.close()
+
+
+def test_a_disk_that_fails_is_told_as_such_and_not_as_full(tmp_path: Path) -> None:
+    storage = open_storage(f"sqlite:{tmp_path}")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, usual[1]))  # the system refuses writes beyond, with EFBIG
+        with pytest.raises(StorageFailing, match=r"I/O error, SQLITE_IOERR_\w+.*the disk or its mount fails"):
+            storage.runs.put([RunRow(id="r", notes="x" * 100_000)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    storage.runs.put([RunRow(id="r", notes="x" * 100_000)])
     storage.close()

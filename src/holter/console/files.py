@@ -68,10 +68,11 @@ def claim_name(directory: str) -> str:
         return name
 
 
-def read_marks(piece: Piece) -> list[Mark]:
-    """The index of a piece; what is torn or missing is left out."""
+def read_marks(piece: Piece, *, skip: int = 0) -> list[Mark]:
+    """The index of a piece, but for its first `skip` entries; what is torn or missing is left out."""
     try:
         with open(piece.index_path, "rb") as file:
+            file.seek(skip * MARK.size)
             data = file.read()
     except OSError:
         return []

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import errno
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 
 import uvicorn
@@ -20,6 +22,8 @@ MOST_CONNECTIONS = 2000
 MOST_HEADER_BYTES = 256 << 10
 QUIET_S = 20.0
 LEAVE_WITHIN_S = 3
+# Then it leaves whatever it is in the middle of, as if it were killed: what is not taken in yet, the journals have.
+LEAVE_AT_ONCE_S = 6.0
 
 
 def listen(host: str, port: int | None) -> socket.socket:
@@ -64,15 +68,20 @@ def serve(desk: Desk, door: socket.socket, *, when_ready: Callable[[], None]) ->
         h11_max_incomplete_event_size=MOST_HEADER_BYTES,
         lifespan="on",
     )
+    patience = threading.Timer(LEAVE_AT_ONCE_S, os._exit, (0,))
+    patience.daemon = True
     try:
-        asyncio.run(_serve(_Server(config), desk, door))
+        asyncio.run(_serve(_Server(config), desk, door, patience))
     finally:
         desk.close()
         door.close()
+        patience.cancel()
 
 
-async def _serve(server: "_Server", desk: Desk, door: socket.socket) -> None:
+async def _serve(server: "_Server", desk: Desk, door: socket.socket, patience: threading.Timer, /) -> None:
     def leave() -> None:
+        if not server.should_exit:
+            patience.start()
         desk.changes.close()
         server.should_exit = True
 

@@ -22,6 +22,23 @@ class Stretch(NamedTuple):
     data: bytes
 
 
+class GrowingIndex:
+    """The index of one piece, each entry of which is read once. Places only grow."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+        self._count = 0
+        self._marks: list[Mark] = []
+
+    def from_place(self, place: int) -> list[Mark]:
+        """The mark at a place and all behind it."""
+        added = read_marks(self.piece, skip=self._count)
+        self._count += len(added)
+        self._marks += added
+        del self._marks[: max(0, _count_up_to(self._marks, place) - 1)]
+        return self._marks
+
+
 class TranscriptFeed:
     """A place in the transcripts of one run. Used by one thread."""
 
@@ -30,6 +47,7 @@ class TranscriptFeed:
         self._directory = directory
         self._offsets = dict(offsets)
         self._sizes: dict[str, tuple[str, int]] = {}
+        self._indexes: dict[str, GrowingIndex] = {}
 
     def read(self) -> list[ConsoleBatch]:
         """What was added since the last call, some of it. Raises OSError."""
@@ -60,7 +78,10 @@ class TranscriptFeed:
         return None
 
     def _as_batch(self, name: str, piece: Piece, read: Stretch, *, is_last: bool) -> ConsoleBatch:
-        marks = read_marks(piece)
+        index = self._indexes.get(name)
+        if index is None or index.piece != piece:
+            index = self._indexes[name] = GrowingIndex(piece)
+        marks = index.from_place(read.at - piece.base)
         lines: list[tuple[int, int, str]] = []
         if read.at > read.start:
             lines.append((_mark_at(marks, 0).at_ns, BOTH, f"… {read.at - read.start:,} bytes were not kept …"))
@@ -80,8 +101,11 @@ class TranscriptFeed:
 
 
 def _mark_at(marks: list[Mark], place: int) -> Mark:
-    number = bisect.bisect_right(marks, place, key=lambda mark: mark.at) - 1
-    return marks[max(number, 0)] if marks else Mark(0, 0, BOTH, 0)
+    return marks[max(_count_up_to(marks, place) - 1, 0)] if marks else Mark(0, 0, BOTH, 0)
+
+
+def _count_up_to(marks: list[Mark], place: int) -> int:
+    return bisect.bisect_right(marks, place, key=lambda mark: mark.at)
 
 
 def _shown(line: bytes) -> str:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from holter.errors import StorageDamaged, StorageError, StorageFull
+from holter.errors import StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.model.clock import Clock
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.following import Change
@@ -134,7 +134,7 @@ class Follower(threading.Thread):
         try:
             work()
             self.trouble = None
-        except (StorageFull, StorageDamaged) as error:
+        except (StorageFull, StorageFailing, StorageDamaged) as error:
             self.trouble = error
         except Exception:  # noqa: BLE001  the boundary: one run that can't be read must not end the live view of all
             said = traceback.format_exc()

@@ -7,12 +7,13 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from holter.errors import NewerStorage, StorageDamaged, StorageError, StorageFull
+from holter.errors import NewerStorage, StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
 
 BUSY_S = 30.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+# A file system with less is full: the index that SQLite shares between processes grows by 32 KiB.
+_LEAST_FREE_BYTES = 64 << 10
 DAMAGED = ".damaged"
 """A file of this name beside a database says that damage was found in it."""
 _PRAGMAS = (
@@ -51,7 +52,7 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is kept as a whole when the block ends, and not at all where it raises.
 
-        Raises StorageFull, StorageDamaged.
+        Raises StorageFull, StorageFailing, StorageDamaged.
         """
         with self._lock, self._translated():
             self.writer.execute("BEGIN IMMEDIATE")
@@ -124,9 +125,23 @@ class Database:
         if code in _DAMAGED:
             self._remember_damage()
             return self._damage(str(error))
-        if code in _FULL:
+        if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self._is_disk_full()):
             return StorageFull(f"{self.path} can't be written ({error}): make room on its disk; nothing is lost")
+        if code == sqlite3.SQLITE_IOERR:
+            name = getattr(error, "sqlite_errorname", "")
+            return StorageFailing(
+                f"{self.path} can't be read or written ({error}, {name}): the disk or its mount fails, see `dmesg`;"
+                " nothing is lost"
+            )
         return StorageError(f"{self.path}: {error}")
+
+    def _is_disk_full(self) -> bool:
+        """SQLite has its own word for a full disk, but not where the file that processes share can't grow."""
+        try:
+            found = os.statvfs(os.path.dirname(self.path))
+        except OSError:
+            return False
+        return found.f_bavail * found.f_frsize < _LEAST_FREE_BYTES
 
     def _damage(self, because: str) -> StorageDamaged:
         return StorageDamaged(

@@ -197,8 +197,11 @@ class SqliteSeries:
             if tail.count
         ]
         tails.sort(key=lambda each: -each[0])
+        longest: dict[JournalTails, list[Tail]] = {}
         for _, journal, tail in tails[: max(1, len(tails) // 8)]:
-            self._seal(journal, [tail])
+            longest.setdefault(journal, []).append(tail)
+        for journal, due in longest.items():
+            self._seal(journal, due)
 
     def _forget(self, run: str) -> None:
         """Drop the tails of a run from memory."""
