@@ -5,7 +5,7 @@ const NARROW = "\u202f";
 export function number(value: unknown): string {
   if (typeof value !== "number") return value === null || value === undefined ? "" : String(value);
   if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (!Number.isFinite(value)) return value > 0 ? "Inf" : "−Inf";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return grouped(value);
   if (size >= 1e7 || size < 1e-3) return shortExponent(value);
@@ -20,9 +20,18 @@ export function grouped(value: number): string {
   return Math.abs(value) < 10000 ? String(value) : String(value).replace(/\B(?=(\d{3})+$)/g, NARROW);
 }
 
-/** Any value of a configuration, in one line. */
+/** As the server writes the numbers for which JSON has no word. */
+const ODD = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity]]);
+
+/** Whether it is NaN or infinite: something was logged, and something is wrong. */
+export function isOdd(found: unknown): boolean {
+  return typeof found === "number" ? !Number.isFinite(found) : ODD.has(found as string);
+}
+
+/** Any value of a configuration or summary, in one line. */
 export function value(found: unknown): string {
   if (found === null || found === undefined) return "";
+  if (ODD.has(found as string)) return number(ODD.get(found as string));
   if (typeof found === "number") return number(found);
   return typeof found === "object" ? JSON.stringify(found) : String(found);
 }

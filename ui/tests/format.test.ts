@@ -2,8 +2,15 @@ import { expect, test } from "vitest";
 import * as format from "../src/format";
 
 test.each([
-  [0, "0"], [0.5, "0.5"], [0.00031, "3.1e-4"], [12431, "12\u202f431"], [1.23456, "1.2346"], [1e9, "1e9"], [NaN, "NaN"], [-Infinity, "−∞"], [null, ""],
+  [0, "0"], [0.5, "0.5"], [0.00031, "3.1e-4"], [12431, "12\u202f431"], [1.23456, "1.2346"], [1e9, "1e9"], [NaN, "NaN"], [Infinity, "Inf"], [-Infinity, "−Inf"], [null, ""],
 ])("the number %s reads %s", (value, text) => expect(format.number(value)).toBe(text));
+
+test.each([["NaN", "NaN"], ["Infinity", "Inf"], ["-Infinity", "−Inf"]])("what the server writes as %s reads %s and is odd", (found, text) => {
+  expect(format.value(found)).toBe(text);
+  expect(format.isOdd(found)).toBe(true);
+});
+
+test.each([0, 1e300, null, undefined, "nan", "", [NaN]])("%s is not odd", (found) => expect(format.isOdd(found)).toBe(false));
 
 test.each([[4.2, "4.2 s"], [59, "59 s"], [250, "4 min 10 s"], [24_060, "6 h 41 min"], [266_400, "3 d 2 h"]])(
   "%s seconds read %s", (seconds, text) => expect(format.duration(seconds)).toBe(text));

@@ -10,6 +10,7 @@ from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.errors import FilterError, NoRun, Refused
 from holter.wire.binary_columns import decode_tables
 from holter.wire.connection import Answer, Connection, quoted
+from holter.wire.odd_numbers import in_numbers
 
 POINTS_AT_ONCE = 1_000_000
 
@@ -28,7 +29,8 @@ class RemoteSource:
 
     def detail(self, run: str) -> dict[str, Any]:
         """One run with all that is known of it."""
-        return dict(self._ask("GET", f"/runs/{quoted(run)}").json(dict))
+        found = dict(self._ask("GET", f"/runs/{quoted(run)}").json(dict))
+        return {**found, "config": in_numbers(found["config"]), "summary": in_numbers(found["summary"])}
 
     def verdict(self, run: str) -> dict[str, Any]:
         """Why it ended."""

@@ -41,10 +41,16 @@ def read_curves(directory: str, journal: str) -> dict[str, list[float]]:
         return {}
     for row in rows:
         for key, value in row.values.items():
-            is_number = isinstance(value, int | float) and math.isfinite(value)
-            if is_number and (key in curves or len(curves) < MOST_METRICS):
-                curves.setdefault(key, []).append(float(value))
+            if isinstance(value, int | float) and (key in curves or len(curves) < MOST_METRICS):
+                curves.setdefault(key, []).append(_as_float(value))
     return curves
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.copysign(math.inf, value)
 
 
 def bundle(shown: Shown) -> dict[str, str]:
@@ -55,7 +61,7 @@ def bundle(shown: Shown) -> dict[str, str]:
 def _text(shown: Shown) -> str:
     lines = [f"holter run {shown.title} ({shown.run}), {shown.state}"]
     width = max((len(key) for key in shown.curves), default=0)
-    lines += [f"  {key:<{width}}  {_bars(values)}  {values[-1]:.6g}" for key, values in shown.curves.items()]
+    lines += [f"  {key:<{width}}  {_bars(values)}  {_figure(values[-1])}" for key, values in shown.curves.items()]
     return "\n".join(lines)
 
 
@@ -65,7 +71,7 @@ def _html(shown: Shown) -> str:
         title = f'<a href="{html.escape(shown.address, quote=True)}" target="_blank" rel="noopener">{title}</a>'
     rows = "".join(
         f'<tr><td style="padding:0 10px 0 0;text-align:left">{html.escape(key)}</td><td>{_picture(values)}</td>'
-        f'<td style="padding:0 0 0 10px;text-align:right">{values[-1]:.6g}</td></tr>'
+        f'<td style="padding:0 0 0 10px;text-align:right{_colour(values[-1])}">{_figure(values[-1])}</td></tr>'
         for key, values in shown.curves.items()
     )
     table = f'<table style="margin-top:4px;border:0">{rows}</table>' if rows else ""
@@ -74,25 +80,42 @@ def _html(shown: Shown) -> str:
     return f'<div class="holter-run" style="{_BOX}"><b>{title}</b> {state}{table}</div>'
 
 
+def _figure(value: float) -> str:
+    return f"{value:.6g}".replace("nan", "NaN").replace("inf", "Inf")
+
+
+def _colour(value: float) -> str:
+    return "" if math.isfinite(value) else ";color:#c48000"
+
+
 def _thinned(values: Sequence[float], most: int) -> list[float]:
     stride = max(1, -(-len(values) // most))
     return [*values[: len(values) - 1 : stride], values[-1]]
 
 
-def _scaled(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else 0.5 for value in values]
+def _scaled(values: Sequence[float]) -> list[float | None]:
+    """From 0 to 1; None for what can't be drawn."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    scaled = [(value - low) / (high - low) if high > low else 0.5 for value in values]
+    return [each if math.isfinite(value) else None for value, each in zip(values, scaled, strict=True)]
 
 
 def _bars(values: Sequence[float]) -> str:
-    return "".join(BARS[min(len(BARS) - 1, int(each * len(BARS)))] for each in _scaled(_thinned(values, 24)))
+    scaled = _scaled(_thinned(values, 24))
+    return "".join("!" if each is None else BARS[min(len(BARS) - 1, int(each * len(BARS)))] for each in scaled)
 
 
 def _picture(values: Sequence[float]) -> str:
     scaled = _scaled(_thinned(values, MOST_POINTS))
     stride = 120 / max(1, len(scaled) - 1)
-    points = " ".join(f"{at * stride:.1f},{19 - 18 * each:.1f}" for at, each in enumerate(scaled))
-    return (
-        f'<svg width="120" height="20" role="img"><polyline points="{points}" fill="none" stroke="#228be6"'
-        ' stroke-width="1.5"/></svg>'
+    lines = [""]
+    for at, each in enumerate(scaled):
+        if each is None:
+            lines.append("")
+        else:
+            lines[-1] += f"{at * stride:.1f},{19 - 18 * each:.1f} "
+    drawn = "".join(
+        f'<polyline points="{line.strip()}" fill="none" stroke="#228be6" stroke-width="1.5"/>' for line in lines if line
     )
+    return f'<svg width="120" height="20" role="img">{drawn}</svg>'

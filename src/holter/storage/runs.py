@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 class SortKey(msgspec.Struct, frozen=True):
-    """A field to sort by; runs without it come last either way."""
+    """A field to sort by. Infinite numbers, then texts and NaN, then runs without it come last either way."""
 
     field: str
     is_descending: bool = False

@@ -1,5 +1,6 @@
 """What every engine promises about runs, as tests."""
 
+import math
 from typing import Any
 
 from hypothesis import given
@@ -52,7 +53,9 @@ FILTERS = st.recursive(
     ),
     max_leaves=6,
 )
-NUMBERS = st.one_of(st.none(), st.integers(-2, 3), st.sampled_from([2.5, float("nan"), float("inf"), True, "text"]))
+NUMBERS = st.one_of(
+    st.none(), st.integers(-2, 3), st.sampled_from([2.5, float("nan"), float("inf"), float("-inf"), True, "text"])
+)
 ROWS = st.builds(
     lambda number, lr, loss, **known: RunRow(
         id=f"r{number:03}",
@@ -196,5 +199,7 @@ def _rank(value: object, run: str, /, *, is_down: bool) -> tuple[int, float, tup
     if isinstance(value, list):
         value = "".join(f"\n{tag}\n" for tag in value)
     if isinstance(value, str):
-        return (1, 0, tuple(sign * ord(letter) for letter in value) + ((1,) if is_down else ()), run)
-    return (0, sign * value, (), run) if isinstance(value, int | float) else (2, 0, (), run)
+        return (2, 0, tuple(sign * ord(letter) for letter in value) + ((1,) if is_down else ()), run)
+    if not isinstance(value, int | float):
+        return (3, 0, (), run)
+    return (int(math.isinf(value)), sign * value, (), run)

@@ -1,9 +1,11 @@
 """How a run shows itself in a notebook."""
 
+import math
 from pathlib import Path
 
 from holter.client.addresses import page_of
 from holter.client.badge import Shown, bundle, read_curves
+from tests.unit.catalog.journals import Journal, dead
 
 
 def test_the_badge_has_a_curve_for_each_metric() -> None:
@@ -31,3 +33,23 @@ def test_a_run_that_lies_nowhere_has_no_curves(tmp_path: Path) -> None:
 
 def test_the_page_of_a_run_has_an_address_whatever_its_project_is_called() -> None:
     assert page_of("a b/ü", "abcd1234") == "p/a%20b%2F%C3%BC/r/abcd1234"
+
+
+def test_the_last_value_is_shown_also_where_it_is_no_finite_number(tmp_path: Path) -> None:
+    losses = {"loss": [2.0, 1.0, math.nan], "up": [1.0, math.inf], "down": [-math.inf], "healed": [1.0, math.nan, 3.0]}
+    journal = Journal(tmp_path, dead())
+    for key, values in losses.items():
+        for step, value in enumerate(values):
+            journal.log([step], **{key: value})
+    journal.close()
+    curves = read_curves(str(tmp_path), journal.id)
+    shown = bundle(Shown("odd", "recording", "abcd1234", "", curves))
+    assert shown["text/plain"].splitlines()[1:] == [
+        "  loss    █▁!  NaN",
+        "  up      ▅!  Inf",
+        "  down    !  -Inf",
+        "  healed  ▁!█  3",
+    ]
+    assert [shown["text/html"].count(f">{text}</td>") for text in ("NaN", "Inf", "-Inf", "3")] == [1, 1, 1, 1]
+    assert shown["text/html"].count("color:#c48000") == 3
+    assert "nan," not in shown["text/html"]

@@ -1090,6 +1090,8 @@ export interface components {
         /**
          * RunBrief
          * @description A run in short. Times are seconds since 1970; `values` has the columns that were asked for.
+         *
+         *         There, and in configuration and summary, NaN and the infinities are the words `NaN`, `Infinity` and `-Infinity`.
          */
         RunBrief: {
             id: string;

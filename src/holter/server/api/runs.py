@@ -20,6 +20,7 @@ from holter.server.removal import remove_run
 from holter.server.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Compare
 from holter.storage.runs import RunQuery
+from holter.wire.odd_numbers import in_words
 
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
@@ -136,8 +137,8 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     command = _command(loaded)
     return RunDetail(
         **{name: getattr(brief, name) for name in brief.__struct_fields__},
-        config=row.config,
-        summary=row.summary,
+        config=in_words(row.config),
+        summary=in_words(row.summary),
         notes=row.notes,
         entity=row.entity,
         because=loaded.outcome.because,

@@ -9,6 +9,7 @@ from holter.model.state import Lateness
 from holter.storage.opening import Storage
 from holter.storage.run_fields import shown_fields
 from holter.storage.runs import RunRow
+from holter.wire.odd_numbers import in_words
 
 BRIEF = (
     "id name project state is_stale cause started_at ended_at duration_s steps last_step host tags group job_type"
@@ -28,7 +29,10 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class RunBrief(msgspec.Struct, kw_only=True):
-    """A run in short. Times are seconds since 1970; `values` has the columns that were asked for."""
+    """A run in short. Times are seconds since 1970; `values` has the columns that were asked for.
+
+    There, and in configuration and summary, NaN and the infinities are the words `NaN`, `Infinity` and `-Infinity`.
+    """
 
     id: str
     name: str = ""
@@ -62,7 +66,8 @@ def brief_from(storage: Storage, fields: Mapping[str, Any], *, columns: Sequence
     """What a query that asked for BRIEF, `because` and some columns answered for a run."""
     known = {name: fields[name] for name in BRIEF if name in fields}
     mark = last_mark(storage, fields["id"]) if _MARKED in fields.get("because", "") else None
-    return RunBrief(**known, mark=mark, values={name: fields[name] for name in columns if name in fields})
+    values = {name: in_words(fields[name]) for name in columns if name in fields}
+    return RunBrief(**known, mark=mark, values=values)
 
 
 def marks_of(storage: Storage, run: str) -> list[Mark]:

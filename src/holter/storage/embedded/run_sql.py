@@ -134,7 +134,8 @@ class RunSql:
                     f" AND s{number}.key = {self._number_of_key(key.field)}"
                 )
                 value, text = f"s{number}.num", f"s{number}.text"
-                order.append(f"{value} IS NULL, {value}{down}, {text} IS NULL, {text}{down}")
+                kind = f"CASE WHEN {value} IS NULL THEN 2 ELSE ABS({value}) = 9e999 END"
+                order.append(f"{kind}, {value}{down}, {text} IS NULL, {text}{down}")
             elif key.field == "started_at":
                 joins.append("")
                 order.append(f"r.started_ns{down}")  # never missing, and there is an index

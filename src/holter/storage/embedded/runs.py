@@ -220,15 +220,15 @@ class SqliteRuns:
         limit = f"LIMIT {max(query.count, 0)} OFFSET {max(query.start, 0)}"
         driver = _driver(connection, sql, most=FEW_RUNS)
         if driver is None and query.sort and query.sort[0].field.startswith(PREFIXES):
-            # Walks the index of the values from its end; stops as soon as the page is full.
+            # Walks the index of the finite values from its end; stops as soon as the page is full.
             key = self._number_of(connection, query.sort[0].field)
             found = connection.execute(
                 f"SELECT r.number FROM kv s0 INDEXED BY kv_num CROSS JOIN run r ON r.number = s0.run{sql.other_joins}"
-                f" WHERE s0.key = {key} AND s0.num IS NOT NULL{sql.walked} AND {sql.where}"
+                f" WHERE s0.key = {key} AND s0.num > -9e999 AND s0.num < 9e999{sql.walked} AND {sql.where}"
                 f" ORDER BY {sql.walked_order} {limit}",
                 sql.parameters,
             ).fetchall()
-            if sql.walked or len(found) == query.count:
+            if len(found) == query.count:
                 return [number for [number] in found]
         runs, where = _looked_at(driver, sql)
         found = connection.execute(

@@ -1,6 +1,8 @@
 """The engine for tests: `memory:` keeps everything in dictionaries, as plainly as possible, and loses it at the end."""
 
 import hashlib
+import itertools
+import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -165,18 +167,20 @@ class MemoryRuns:
 
 
 def _sorted(found: list[tuple[RunRow, dict[str, Any]]], key: SortKey) -> list[tuple[RunRow, dict[str, Any]]]:
-    """Numbers, then texts, each upwards or downwards; then runs without a value."""
+    """Finite numbers, infinite ones, texts, each upwards or downwards; then runs without a value."""
 
     def value(pair: tuple[RunRow, dict[str, Any]]) -> Any:
         held = pair[1].get(key.field)
         return "".join(f"\n{tag}\n" for tag in held) if isinstance(held, list) else held
 
     numbers = [pair for pair in found if isinstance(value(pair), int | float)]
+    finite = [pair for pair in numbers if math.isfinite(value(pair))]
+    infinite = [pair for pair in numbers if not math.isfinite(value(pair))]
     texts = [pair for pair in found if isinstance(value(pair), str)]
     without = [pair for pair in found if value(pair) is None]
     # Python keeps equal ones in order also when it sorts downwards.
-    ordered = [sorted(part, key=value, reverse=key.is_descending) for part in (numbers, texts)]
-    return [*ordered[0], *ordered[1], *without]
+    ordered = [sorted(part, key=value, reverse=key.is_descending) for part in (finite, infinite, texts)]
+    return [*itertools.chain(*ordered), *without]
 
 
 class _Transcript(msgspec.Struct):
