@@ -29,11 +29,12 @@ HARDWARE_XIDS = {
 }
 OF_GPU = re.compile(r"CUDA|cuda|CUDNN|cuDNN|CUBLAS|cublas|NCCL|GPU|HIP error|AcceleratorError|XlaRuntimeError|NVML")
 PROGRAM_FAULT = re.compile(
-    r"device-side assert|illegal memory access|ILLEGAL_ADDRESS|unspecified launch failure"
+    r"device-side assert(?!ions)|illegal memory access|ILLEGAL_ADDRESS|unspecified launch failure"
     r"|CUDA_ERROR_LAUNCH_FAILED|misaligned address|illegal instruction was encountered|invalid program counter"
     r"|CUDA_ERROR_ASSERT|an illegal address"
     r"|hardware stack error|warp (?:out-of-range|illegal)"
 )
+"""Below each of its errors PyTorch says how `to enable device-side assertions`."""
 HARDWARE_FAULT = re.compile(
     r"GPU is lost|fallen off the bus|uncorrectable ECC|ECC error|CUDA_ERROR_ECC|Unable to determine the device handle"
     r"|device (?:is )?unavailable due to|CUDA_ERROR_SYSTEM_NOT_READY|GPU requires reset"

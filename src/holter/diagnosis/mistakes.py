@@ -1,4 +1,4 @@
-"""The mistakes with several processes that end programs, by the words that Python and the libraries find for them."""
+"""The mistakes with processes and GPUs that end programs, by the words that Python and the libraries find for them."""
 
 import re
 
@@ -21,6 +21,10 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
 
 _NO_MAIN_GUARD = re.compile(r"before the\s+current process has finished its bootstrapping phase|freeze_support\(\)")
 _CUDA_AFTER_FORK = re.compile(r"Cannot re-initialize CUDA in forked subprocess|CUDA.*forked subprocess")
+_NOT_INITIALISED = re.compile(r"CUDA error: initialization error")
+"""What CUDA says to a forked child of a process that uses it; elsewhere it is trouble with the driver."""
+_OF_A_WORKER = re.compile(r"Caught \S+ in \S+ worker process")
+_NO_SUCH_GPU = re.compile(r"invalid device ordinal|No CUDA GPUs are available|Invalid device id\b")
 _UNPICKLABLE = re.compile(
     r"Can't (?:get|pickle) (?:local object|<)|cannot pickle '|Can't get attribute|PicklingError|Can't get local object"
 )
@@ -31,15 +35,26 @@ _TWO_WRITERS = re.compile(
     r"unable to lock file|database is locked|unable to truncate a file which is already open|file is already open"
 )
 
+_AFTER_FORK = Mistake(
+    name="CUDA after fork",
+    explanation="a forked worker can't use the GPU that its parent already uses",
+    remedy=several.spawn_for_cuda,
+)
+
 
 def find_mistake(raised: Raised) -> Mistake | None:
     """The mistake behind an exception, if its words are known."""
-    return _find(foreign_text(raised))
+    text = foreign_text(raised)
+    is_of_a_worker = raised.where in ("child", "pool") or _OF_A_WORKER.search(text) is not None
+    if is_of_a_worker and _NOT_INITIALISED.search(text):
+        return _AFTER_FORK
+    return _find(text)
 
 
 def find_mistake_of_workers(evidence: Evidence) -> Mistake | None:
     """The mistake that workers printed in their last moments; they have no other way to say it."""
-    return _find("\n".join(line.text for line in reversed(list(lines_near_end(evidence)))))
+    text = "\n".join(line.text for line in reversed(list(lines_near_end(evidence))))
+    return _AFTER_FORK if _NOT_INITIALISED.search(text) else _find(text)
 
 
 def _find(text: str) -> Mistake | None:
@@ -49,8 +64,10 @@ def _find(text: str) -> Mistake | None:
         )
         return Mistake(name="no main guard", explanation=explanation, remedy=program.guard_main)
     if _CUDA_AFTER_FORK.search(text):
-        explanation = "a forked worker can't use the GPU that its parent already uses"
-        return Mistake(name="CUDA after fork", explanation=explanation, remedy=several.spawn_for_cuda)
+        return _AFTER_FORK
+    if _NO_SUCH_GPU.search(text):
+        explanation = "the program asks for a GPU that it can't see"
+        return Mistake(name="no such GPU", explanation=explanation, remedy=several.choose_gpu)
     if _UNPICKLABLE.search(text):
         explanation = "what goes to another process is pickled, and local functions, lambdas and open handles can't be"
         return Mistake(name="not picklable", explanation=explanation, remedy=several.picklable)

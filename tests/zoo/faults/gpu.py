@@ -43,6 +43,16 @@ def kill(scene: Scene) -> None:
     scene.kill(signal.SIGKILL)
 
 
+UNCAUGHT = "uncaught-exception"
+LOADER = """
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return %s
+for batch in torch.utils.data.DataLoader(Rows(), num_workers=1, multiprocessing_context="fork"):
+    log(loss=1.0)
+"""
 FULL = 'torch.empty(1 << 44, dtype=torch.uint8, device="cuda")'
 CAUGHT = f"try:\n    {FULL}\nexcept torch.OutOfMemoryError as error:\n    print('caught', error)\n"
 
@@ -145,6 +155,9 @@ FAULTS = [
         """,
         cause="uncaught-exception",
     ),
+    fails("asks for a GPU that is not there", 'torch.zeros(1, device="cuda:7")', cause=UNCAUGHT),
+    fails("asks for the GPU in the workers of a loader", LOADER % 'torch.zeros(1, device="cuda")', cause=UNCAUGHT),
+    fails("reads from the GPU in the workers of a loader", LOADER % "here[0] + 1", cause=UNCAUGHT),
     Fault(
         name="is killed while it holds the GPU's memory",
         program=BEGIN + "kept = torch.ones(1 << 34, dtype=torch.uint8, device='cuda')\nstay()",

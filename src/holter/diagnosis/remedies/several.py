@@ -1,7 +1,9 @@
-"""Remedies for mistakes with several processes, and for what is missing."""
+"""Remedies for mistakes with several processes or GPUs, and for what is missing."""
 
 import re
+from collections.abc import Mapping
 
+from holter.diagnosis import words
 from holter.model.evidence import Evidence
 
 _MISSING = re.compile(r"No module named '([^']+)'")
@@ -14,6 +16,15 @@ def spawn_for_cuda(evidence: Evidence) -> str:
         "start workers before the first use of the GPU, or with spawn: "
         "torch.multiprocessing.set_start_method('spawn'), multiprocessing_context='spawn' for a DataLoader"
     )
+
+
+def choose_gpu(evidence: Evidence) -> str:
+    """GPUs are counted from 0, and a variable hides some."""
+    gpus = evidence.facts.get("gpus")
+    devices = gpus.get("devices") if isinstance(gpus, Mapping) else None
+    count = len(devices) if isinstance(devices, list) else 0
+    here = f"this machine has {words.count(count, 'GPU')}" if count else "nvidia-smi -L lists those of this machine"
+    return f"choose a GPU that is there: {here}, and CUDA_VISIBLE_DEVICES hides some and counts the others from 0"
 
 
 def picklable(evidence: Evidence) -> str:

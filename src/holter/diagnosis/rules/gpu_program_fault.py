@@ -100,5 +100,16 @@ EXAMPLES = [
         evidence(failed("RuntimeError", "device-side assert triggered", statement="raise RuntimeError(text)")),
         fires=False,
     ),
+    # What PyTorch says below each of its errors.
+    Example(
+        evidence(
+            failed(
+                "torch.AcceleratorError",
+                "CUDA error: invalid device ordinal\nCompile with "
+                "`TORCH_USE_CUDA_DSA` to enable device-side assertions.",
+            )
+        ),
+        fires=False,
+    ),
     Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB")), fires=False),
 ]

@@ -148,6 +148,9 @@ EXAMPLES = [
     Example(
         evidence(failed("RuntimeError", "Cannot re-initialize CUDA in forked subprocess. To use CUDA…")), fires=True
     ),
+    Example(
+        evidence(failed("torch.AcceleratorError", "CUDA error: invalid device ordinal\nGPU device may…")), fires=True
+    ),
     Example(evidence(failed("AttributeError", "Can't pickle local object 'main.<locals>.collate'")), fires=True),
     Example(
         evidence(failed("BlockingIOError", "[Errno 11] Unable to synchronously open file (unable to lock file)")),
