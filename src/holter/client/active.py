@@ -66,7 +66,7 @@ def forget(run: Run) -> None:
     if _runs:
         _hooks.follow_faults()
     else:
-        _hooks.restore()
+        _hooks.restore(run if run.has_failed else None)
     for left in _listeners:
         left(run)
 

@@ -126,6 +126,14 @@ class Recorder:
         finally:
             self.journal.close()
 
+    def add_late(self, record: Record) -> None:
+        """Keep one more sentence after `close`, in a segment of its own. Raises NotKept."""
+        self.journal.reopen()
+        try:
+            self.journal.record(record)
+        finally:
+            self.journal.close()
+
     def start_from(self, last: dict[str, Any], next_step: int) -> None:
         """Continue where an earlier attempt stopped."""
         self.rows.start_from(last)

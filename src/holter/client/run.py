@@ -1,6 +1,7 @@
 """The run as the user holds it: every method delegates, and none raises once training runs."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,9 @@ class Run:
         self._finished = False
         self._failures = 0
         self._has_raised = False
+        self._last_raised: Raised | None = None
+        self.has_failed = False
+        """The program itself ended it as failed: an exception that follows, and ends the program, is why."""
         self._when_ended: Callable[[Run], None] = lambda run: None
         self._when_ending: Callable[[], None] = lambda: None
         self._when_well: Callable[[], None] = lambda: None
@@ -93,6 +97,9 @@ class Run:
 
     def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
         """End the run: finished for 0 or None, failed otherwise. Takes 2 s at most, whatever happens. Idempotent."""
+        if exit_code and self.is_owned and not self._finished:
+            self.has_failed = True
+            self._keep_error(sys.exc_info()[1])
         self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="finish"))
 
     @property
@@ -216,9 +223,7 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is not None and not isinstance(error, SystemExit):
-            self.raised(describe(error, self._clock.now_ns()))
-            self._look_around(error)
+        self._keep_error(error)
         code, text = exit_code_of(error), exit_text_of(error)
         self._end(Finished(at_ns=self._clock.now_ns(), exit_code=code, how="context", exit_text=text))
 
@@ -278,6 +283,9 @@ class Run:
         self._has_raised = self._has_raised or raised.where == "main"
         if not self._finished:
             self._recorder.record(raised)
+            self._last_raised = raised
+        elif self.has_failed and self.is_owned and not _is_same(raised, self._last_raised):
+            self._recorder.add_late(raised)
 
     @harmless
     def keep(self, record: Record) -> None:
@@ -360,9 +368,13 @@ class Run:
         )
 
     @harmless
-    def _look_around(self, error: BaseException) -> None:
+    def _keep_error(self, error: BaseException | None) -> None:
+        """Why the program ends its run."""
+        if error is None or isinstance(error, SystemExit):
+            return
         from holter.client.capture.surroundings import look_around  # only those who fail pay for it
 
+        self.raised(describe(error, self._clock.now_ns()))
         if not isinstance(error, KeyboardInterrupt):
             self.keep(look_around(error, [self.dir] if self.dir else [], at_ns=self._clock.now_ns()))
 
@@ -378,3 +390,7 @@ class Run:
         kept = plain_row(summary, self._recorder.complain)
         self.keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
         return kept
+
+
+def _is_same(one: Raised, other: Raised | None) -> bool:
+    return other is not None and (one.type, one.message) == (other.type, other.message)

@@ -156,6 +156,11 @@ class JournalWriter:
                 self._segment.close(self._end)
                 self._segment, self._put = None, _no_segment
 
+    def reopen(self) -> None:
+        """After `close`: the next record begins another segment."""
+        with self.lock:
+            self._closed = False
+
     @contextlib.contextmanager
     def _undisturbed(self) -> Iterator[None]:
         """What comes from inside the block (signal handler, `__del__`) is done at its end."""

@@ -61,6 +61,7 @@ class ProgramHooks:
         self._runs = runs
         self._rank: int | None = None
         self._is_leaving = False
+        self._failed: Recording | None = None
         self.before_leaving_at_once: Callable[[], None] = lambda: None
         """Called while the runs can still keep something, before `os._exit`."""
         self._clock = Clock()
@@ -82,6 +83,7 @@ class ProgramHooks:
     def install(self, rank: int | None) -> None:
         """Watch the program. Idempotent."""
         self._rank = rank
+        self._failed = None
         self._exceptions.install()
         self._leaving.install()
         self._awaited.install()
@@ -128,9 +130,15 @@ class ProgramHooks:
         self._exceptions.look_back()
         self._keep_children()
 
-    def restore(self) -> None:
-        """Leave everything as it was. Idempotent."""
-        self._exceptions.restore()
+    def restore(self, failed: Recording | None = None) -> None:
+        """Leave everything as it was. Idempotent.
+
+        Args:
+            failed: a run that the program has ended as failed; the exception that then ends the program is still kept.
+        """
+        self._failed = failed
+        if failed is None:
+            self._exceptions.restore()
         self._tasks.restore()
         self.children.restore()
         self._leaving.restore()
@@ -153,6 +161,8 @@ class ProgramHooks:
 
     def _keep_raised(self, raised: Raised, error: BaseException) -> None:
         runs = [run for run in self._runs if run.is_owned or _has_room(run.dir)]
+        if self._failed is not None and raised.where == "main":
+            runs.append(self._failed)
         for run in runs:
             run.raised(raised)
         if raised.where in _ENDING and not isinstance(error, KeyboardInterrupt):

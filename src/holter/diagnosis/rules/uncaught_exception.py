@@ -18,7 +18,7 @@ from holter.diagnosis.origins import find_lost_child
 from holter.diagnosis.printed import LAST_WORDS, PRINTED
 from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, order_of_death
 from holter.diagnosis.remedies import several
-from holter.diagnosis.specimens import caught, evidence, exited, failed, raised, signalled
+from holter.diagnosis.specimens import before, caught, evidence, exited, failed, raised, signalled
 from holter.diagnosis.texts import type_names
 from holter.diagnosis.tracebacks import looks_uncaught
 from holter.model.evidence import End, Evidence
@@ -86,8 +86,16 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
     told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
     if mistake:
         return words.sentence(f"{told}: {mistake.explanation}")
+    if _ended_the_run(end, error):
+        return words.sentence(f"{told}; with it the program ended its run")
     is_sure = error.where != PRINTED or (end.code == 1 and looks_uncaught(error))
     return words.sentence(f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}")
+
+
+def _ended_the_run(end: End, error: Raised) -> bool:
+    """The program caught it and called `finish` with an exit code; perhaps it raised it again then."""
+    finished = end.finished
+    return finished is not None and finished.how == "finish" and error.at_ns <= finished.at_ns
 
 
 def _because(evidence: Evidence, error: Raised) -> list[Fact]:
@@ -154,6 +162,11 @@ EXAMPLES = [
     Example(evidence(failed("AttributeError", "Can't pickle local object 'main.<locals>.collate'")), fires=True),
     Example(
         evidence(failed("BlockingIOError", "[Errno 11] Unable to synchronously open file (unable to lock file)")),
+        fires=True,
+    ),
+    # Caught, and told to `finish`.
+    Example(
+        evidence(failed("ValueError", "bad label", finished=Finished(at_ns=before(0.1), exit_code=1, how="finish"))),
         fires=True,
     ),
     # A thread's exception leaves the program alone.
