@@ -331,3 +331,30 @@ def test_a_terminal_with_ipython_shows_the_card_as_text(tmp_path: Path) -> None:
     assert "<div" not in said
     assert "died" not in type_in("%load_ext holter")
     assert len(Catalog(data_directory({"HOLTER_DIR": str(tmp_path / "holter")})).views()) == 3
+
+
+def test_stacks_call_cells_as_the_notebook_does_also_those_from_before_holter_came(kernel: Kernel) -> None:
+    kernel.run(
+        "import ctypes\ndef fit():\n    raise ValueError('no data')\ndef crash():\n    ctypes.CDLL(None).strlen(0)"
+    )
+    kernel.run("import holter\nwith holter.init(project='failing'):\n    holter.log({'loss': 1.0})\n    fit()")
+    kernel.run(OPEN)
+    kernel.run("1 +")
+    kernel.client.execute("# native\ncrash()")
+    kernel.dies()
+
+    told = {run: holter("why", run) for run in (each["id"] for each in ls())}
+    [failed] = [text for text in told.values() if "no data" in text]
+    assert "begin at In[1], line 3, in fit" in failed
+    assert "In[2], line 4, in <module>" in failed
+    [crashed] = [text for text in told.values() if "segmentation-fault" in text]
+    assert "(In[1], line 5)" in crashed
+    assert not any("ipykernel_" in text for text in told.values())
+    [run] = [each["id"] for each in ls() if each["state"] == "crashed"]
+    assert "SyntaxError: invalid syntax (In[4], line 1)" in holter("show", "--cells", run)
+
+
+def holter(*arguments: str) -> str:
+    wide = {**os.environ, "COLUMNS": "250"}
+    done = subprocess.run([*HOLTER, *arguments], capture_output=True, text=True, check=True, env=wide)
+    return done.stdout

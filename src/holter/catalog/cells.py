@@ -1,12 +1,16 @@
 """The cells that a notebook's kernel ran."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import msgspec
 
 from holter.errors import JournalError
 from holter.journal.decoding import decode_control
 from holter.journal.reader import scan
 from holter.journal.rundir import list_segments
-from holter.model.records import NUMBERS, CellEnded, CellStarted
+from holter.model.cell_names import cell_name, name_cells
+from holter.model.evidence import End
+from holter.model.records import NUMBERS, CellEnded, CellStarted, Raised
 
 _KINDS = (NUMBERS[CellStarted], NUMBERS[CellEnded])
 
@@ -33,28 +37,63 @@ def read_cells(directory: str) -> list[RanCell]:
     for paths in list_segments(directory).values():
         starts: dict[int, CellStarted] = {}
         ends: dict[int, CellEnded] = {}
-        for path in paths:
-            _read(path, starts, ends)
-        found += [_cell(start, ends.get(ordinal)) for ordinal, start in starts.items()]
+        numbers: dict[str, int] = {}
+        for record in _read(paths):
+            if isinstance(record, CellStarted):
+                starts[record.ordinal] = record
+                numbers |= record.files
+            else:
+                ends[record.ordinal] = record
+        found += [_cell(start, ends.get(ordinal), numbers) for ordinal, start in starts.items()]
     return sorted(found, key=lambda cell: cell.started_at)
 
 
-def _read(path: str, starts: dict[int, CellStarted], ends: dict[int, CellEnded], /) -> None:
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        frames = scan(data).frames if data.strip(b"\0") else []
-    except JournalError:
-        return  # damage is told elsewhere
-    for frame in frames:
-        record = decode_control(data, frame) if frame.kind in _KINDS else None
-        if isinstance(record, CellStarted):
-            starts[record.ordinal] = record
-        elif isinstance(record, CellEnded):
-            ends[record.ordinal] = record
+def read_cell_numbers(paths: Sequence[str]) -> dict[str, int]:
+    """The numbers of the cells by the files that Python takes them for, from the segments of a kernel's journal.
+
+    Raises OSError, NewerJournal.
+    """
+    numbers: dict[str, int] = {}
+    for record in _read(paths):
+        numbers |= record.files if isinstance(record, CellStarted) else {}
+    return numbers
 
 
-def _cell(start: CellStarted, end: CellEnded | None) -> RanCell:
+def with_named_cells(end: End, numbers: Mapping[str, int]) -> End:
+    """The same with `In[12]` for the file that Python takes a cell for. Pure."""
+    return msgspec.structs.replace(
+        end,
+        fault_log=name_cells(end.fault_log, numbers),
+        raised=_named(end.raised, numbers) if end.raised is not None else None,
+        others_raised=tuple(_named(each, numbers) for each in end.others_raised),
+    )
+
+
+def _named(raised: Raised, numbers: Mapping[str, int]) -> Raised:
+    frames = (msgspec.structs.replace(each, file=cell_name(each.file, numbers)) for each in raised.frames)
+    return msgspec.structs.replace(
+        raised,
+        message=name_cells(raised.message, numbers),
+        traceback=name_cells(raised.traceback, numbers),
+        frames=tuple(frames),
+    )
+
+
+def _read(paths: Sequence[str]) -> Iterator[CellStarted | CellEnded]:
+    for path in paths:
+        with open(path, "rb") as file:
+            data = file.read()
+        try:
+            frames = scan(data).frames if data.strip(b"\0") else []
+        except JournalError:
+            continue  # damage is told elsewhere
+        for frame in frames:
+            record = decode_control(data, frame) if frame.kind in _KINDS else None
+            if isinstance(record, CellStarted | CellEnded):
+                yield record
+
+
+def _cell(start: CellStarted, end: CellEnded | None, numbers: Mapping[str, int], /) -> RanCell:
     known = CellEnded(at_ns=start.at_ns, ordinal=start.ordinal) if end is None else end
     grown = None
     if known.rss_bytes is not None and start.rss_bytes is not None:
@@ -68,5 +107,5 @@ def _cell(start: CellStarted, end: CellEnded | None) -> RanCell:
         grown_bytes=grown,
         peak_bytes=known.peak_bytes,
         gpu_peak_bytes=known.gpu_peak_bytes,
-        error=known.error,
+        error=name_cells(known.error, numbers),
     )

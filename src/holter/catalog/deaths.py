@@ -13,6 +13,7 @@ from holter.catalog.run_view import LoadedRun, newest_clients
 from holter.catalog.samples import OWN, read_samples
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
+from holter.model.cell_names import shown
 from holter.model.evidence import Evidence, Memory
 from holter.model.records import CellStarted, HeldVariable, KernelAsked
 from holter.model.state import FINISHED, RUNNING
@@ -150,7 +151,7 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 def _stack(evidence: Evidence) -> list[str]:
     subject = evidence.subject
     if subject.fault_log and subject.signal is not None:
-        return [line for line in subject.fault_log.strip().splitlines() if line.strip()][:MOST_STACK]
+        return [line for line in shown(subject.fault_log).strip().splitlines() if line.strip()][:MOST_STACK]
     if subject.raised is not None:
-        return subject.raised.traceback.rstrip().splitlines()[-MOST_STACK:]
+        return shown(subject.raised.traceback).rstrip().splitlines()[-MOST_STACK:]
     return []

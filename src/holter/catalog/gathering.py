@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.cells import read_cell_numbers, with_named_cells
 from holter.catalog.divergence import find_non_finite
 from holter.catalog.ends import AROUND, Traces, ends_of_children, ends_of_programs
 from holter.catalog.findings import Findings, findings_of
@@ -51,10 +52,12 @@ def gather(loaded: LoadedRun) -> Evidence:
     newest = newest_clients(digests)
     began_ns = min((each.opened.at_ns for each in newest), default=0)
     traces = read_traces(directory, newest, since_ns=began_ns)
-    ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
+    cells = _read_cell_numbers(directory, newest)
+    ends = [with_named_cells(end, cells) for end in ends_of_programs(digests, traces, command=_command(loaded.facts))]
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
     children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
+    children = [with_named_cells(end, cells) for end in children]
     of_child = _findings_of_children(looked, children)
     found = findings_of([each for each in looked if not _is_around_a_child(each, children)], pid=subject.pid)
     samples = _read_samples(loaded, subject)
@@ -137,6 +140,16 @@ def _read_faults(directory: str, rank: int | None, *, since_ns: int) -> str:
         return ""
     start = max(text.rfind(word) for word in _FAULT_STARTS)
     return text[max(0, start) :]
+
+
+def _read_cell_numbers(directory: str, newest: Iterable[Digest]) -> dict[str, int]:
+    kernels = {each.journal for each in newest if each.cell is not None}
+    try:
+        segments = list_segments(directory) if kernels else {}
+        found = [read_cell_numbers(paths) for journal, paths in segments.items() if journal in kernels]
+    except OSError:
+        return {}
+    return {file: number for numbers in found for file, number in numbers.items()}
 
 
 def _findings_of_children(looked: Sequence[Looked], children: Sequence[End]) -> dict[int, Findings]:

@@ -8,6 +8,7 @@ import msgspec
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.texts import line_near_end
+from holter.model import cell_names
 from holter.model.evidence import Caught, Evidence, KernelLine
 from holter.model.verdicts import Fact
 
@@ -144,7 +145,7 @@ def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
 
 
 def where(evidence: Evidence, crash: Crash) -> str:
-    """` in libfoo.so, called from step (train.py line 41)`, as far as it is known."""
+    """` in libfoo.so, called from step (train.py:41)`, as far as it is known."""
     place = python_place(evidence.subject.fault_log)
     library = crash.library.rpartition("/")[2]
     inside = f" in {library}" if library and not library.startswith("python") else ""
@@ -156,7 +157,7 @@ def where(evidence: Evidence, crash: Crash) -> str:
 def python_place(fault_log: str) -> str:
     """The innermost frame of the thread that faulted; of the first one, where that was a thread of native code."""
     frame = _FRAME.search(_stack_at_fault(fault_log))
-    return f"{frame['function']} ({frame['file'].rpartition('/')[2]} line {frame['line']})" if frame else ""
+    return f"{frame['function']} ({cell_names.place(frame['file'].rpartition('/')[2], frame['line'])})" if frame else ""
 
 
 def stack_depth(fault_log: str) -> int:

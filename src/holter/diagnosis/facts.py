@@ -5,6 +5,7 @@
 """
 
 from holter.diagnosis import words
+from holter.model import cell_names
 from holter.model.evidence import Caught, Disk, End, Evidence, Holder, MemoryLevel, OomKill, Said, Sender
 from holter.model.records import Raised
 from holter.model.verdicts import Fact
@@ -101,7 +102,7 @@ def _place(raised: Raised) -> str:
     if not raised.frames:
         return ""
     frame = raised.frames[-1]
-    return f" (in {frame.function}, {frame.file.rpartition('/')[2]} line {frame.line})"
+    return f" (in {frame.function}, {cell_names.place(frame.file.rpartition('/')[2], frame.line)})"
 
 
 def of_console(said: Said) -> Fact:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.processes import call
+from holter.model import cell_names
 from holter.model.evidence import End, KernelLine
-from holter.model.records import HeldArray, Raised
+from holter.model.records import HeldArray, OwnFrame, Raised
 from holter.model.verdicts import Fact
 
 JOURNAL = "journal"
@@ -17,13 +18,17 @@ def place(raised: Raised) -> str:
     if not raised.frames:
         return ""
     frame = raised.frames[-1]
-    return f"{frame.file.rpartition('/')[2]}:{frame.line} in {frame.function}"
+    return f"{_short(frame)} in {frame.function}"
 
 
 def of_way(raised: Raised) -> tuple[Fact, ...]:
     """The way through the user's own code to the exception, where it is longer than one function."""
-    way = [f"{frame.file.rpartition('/')[2]}:{frame.line} {frame.function}" for frame in raised.frames[-4:]]
+    way = [f"{_short(frame)} {frame.function}" for frame in raised.frames[-4:]]
     return (facts.fact(facts.EXCEPTION, raised.at_ns, f"raised at {' > '.join(way)}"),) if len(way) > 1 else ()
+
+
+def _short(frame: OwnFrame) -> str:
+    return cell_names.place(frame.file.rpartition("/")[2], frame.line)
 
 
 def of_cause(raised: Raised) -> tuple[Fact, ...]:

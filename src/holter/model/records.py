@@ -318,6 +318,8 @@ class CellStarted(Record, frozen=True, kw_only=True):
     """The `[3]` beside it; 0 for a cell that is not kept in the history."""
     source: str = ""
     rss_bytes: int | None = None
+    files: dict[str, int] = {}
+    """The file that Python takes the cell for, with its number; in the first one also those of the cells before it."""
 
 
 class HeldVariable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

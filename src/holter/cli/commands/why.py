@@ -17,6 +17,7 @@ from holter.cli.parser import add_json, add_run
 from holter.cli.ranks_text import ranks_lines
 from holter.cli.stdout import Look, look, print_json, state_colour
 from holter.cli.verdict_text import plain, verdict_lines
+from holter.model.cell_names import shown
 from holter.model.evidence import Evidence
 from holter.model.state import FINISHED, RUNNING
 
@@ -68,7 +69,7 @@ def _stack(evidence: Evidence) -> dict[str, list[str]]:
     if evidence.state in (RUNNING, FINISHED):
         return {}
     if subject.fault_log and subject.signal is not None:
-        return {"Where it was": subject.fault_log.strip().splitlines()[:TRACEBACK_LINES]}
+        return {"Where it was": shown(subject.fault_log).strip().splitlines()[:TRACEBACK_LINES]}
     if subject.raised is not None:
-        return {"Traceback, its end": subject.raised.traceback.rstrip().splitlines()[-TRACEBACK_LINES:]}
+        return {"Traceback, its end": shown(subject.raised.traceback).rstrip().splitlines()[-TRACEBACK_LINES:]}
     return {}

@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from holter.client.boundary import is_strict
 from holter.client.capture.description import describe, type_name
 from holter.client.capture.patches import Patches
 from holter.client.capture.texts import bounded
+from holter.client.notebook.cell_files import file_of, files_so_far
 from holter.client.notebook.process_memory import GpuMemory, ProcessMemory
 from holter.model.clock import Clock
 from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised, Record
@@ -76,7 +79,7 @@ class CellHooks:
         self._wrap_traceback()
         if (running := _running_cell(self._shell)) is not None:
             self._depth = 1
-            self._begin(*running)
+            self._begin(*running, files=files_so_far(self._shell))
 
     def remove(self) -> None:
         """Idempotent."""
@@ -92,7 +95,7 @@ class CellHooks:
     def tell(self, run: Recording) -> None:
         """Tell a run that has just been opened of the cell that it was opened in."""
         if self._cell is not None:
-            run.keep(self._cell)
+            run.keep(msgspec.structs.replace(self._cell, files=files_so_far(self._shell)))
 
     def _pre(self, info: Any) -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -101,7 +104,8 @@ class CellHooks:
             self._depth += 1
             if self._depth == 1:
                 number = _number(self._shell) if getattr(info, "store_history", False) else 0
-                self._begin(number, getattr(info, "raw_cell", "") or "")
+                source = getattr(info, "raw_cell", "") or ""
+                self._begin(number, source, files=file_of(self._shell, source, number=number))
         except Exception as error:  # noqa: BLE001  the boundary
             self._give_up(error)
 
@@ -115,7 +119,7 @@ class CellHooks:
         except Exception as error:  # noqa: BLE001  the boundary
             self._give_up(error)
 
-    def _begin(self, number: int, source: str) -> None:
+    def _begin(self, number: int, source: str, *, files: dict[str, int]) -> None:
         self._ordinal += 1
         self._shown, self.failure = "", None
         self._memory.begin_peak()
@@ -126,6 +130,7 @@ class CellHooks:
             number=number,
             source=_without_secrets(source),
             rss_bytes=self._memory.rss_bytes(),
+            files=files,
         )
         self._keep(self._cell)
 

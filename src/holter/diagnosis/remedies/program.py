@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_number
+from holter.model import cell_names
 from holter.model.evidence import Evidence
 
 
@@ -63,7 +64,9 @@ def look_at_exception(evidence: Evidence) -> str:
     if raised is None or not raised.frames:
         return "read the traceback: holter show prints it"
     frame = raised.frames[-1]
-    return f"begin at {frame.file} line {frame.line}, in {frame.function}: the innermost line of your own code"
+    return (
+        f"begin at {cell_names.place(frame.file, frame.line)}, in {frame.function}: the innermost line of your own code"
+    )
 
 
 def look_at_output(evidence: Evidence) -> str:
