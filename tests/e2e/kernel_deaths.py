@@ -68,8 +68,8 @@ DEATHS = {
     "SIGTERM": Death(terminate_busy, "crashed", "terminated", "| step "),
     "segmentation fault": Death(end_by(SEGFAULT), "crashed", "segmentation-fault", "ctypes.string_at(0)"),
     "os._exit": Death(end_by("print('leaving'); os._exit(3)"), "failed", "nonzero-exit", "| leaving"),
-    "shutdown of a busy kernel": Death(shut_down_busy, "crashed", "kernel-shut-down", "| ready"),
-    "VS Code ends a busy kernel": Death(terminate_busy_as_vs_code_does, "crashed", "kernel-shut-down", "| ready"),
+    "shutdown of a busy kernel": Death(shut_down_busy, "failed", "kernel-shut-down", "| ready"),
+    "VS Code ends a busy kernel": Death(terminate_busy_as_vs_code_does, "failed", "kernel-shut-down", "| ready"),
 }
 
 

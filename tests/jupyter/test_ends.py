@@ -125,7 +125,7 @@ def test_a_kernel_that_was_told_to_end_while_idle_ended_well(kernel: Kernel, end
 @pytest.mark.parametrize("cell", [SLEEP, DEAF], ids=["that listens", "that is deaf"])
 @pytest.mark.parametrize(
     ("end", "expected"),
-    [("restart", ("failed", "kernel-restarted")), ("shut_down", ("crashed", "kernel-shut-down"))],
+    [("restart", ("failed", "kernel-restarted")), ("shut_down", ("failed", "kernel-shut-down"))],
 )
 def test_a_kernel_that_was_told_to_end_in_a_cell(
     kernel: Kernel, cell: str, end: str, expected: tuple[str, str]
@@ -201,7 +201,7 @@ def test_a_server_that_is_killed_takes_its_kernels_along(tmp_path: Path, cell: s
 
 @pytest.mark.parametrize(
     ("cell", "expected"),
-    [("", ("finished", None)), (SLEEP, ("crashed", "kernel-shut-down"))],
+    [("", ("finished", None)), (SLEEP, ("failed", "kernel-shut-down"))],
     ids=["idle", "busy"],
 )
 def test_a_server_that_is_stopped_shuts_its_kernels_down(

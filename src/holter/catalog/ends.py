@@ -88,7 +88,7 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
         source=exited.source if exited else "",
         finished=finished,
         raised=msgspec.structs.replace(ending[-1], where="main") if ending else None,
-        others_raised=(*(record for record in raised if record not in ending), *_of_workers(each, digests)),
+        others_raised=(*_beside(raised, ending), *_of_workers(each, digests)),
         signals=tuple(caught),
         has_signal_witness=process.pid in traces.witnessed,
         handled=_handled(each, caught, ended_ns=exited.at_ns if exited else seen_ns),
@@ -99,6 +99,19 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
         last_row_ns=each.last_at_ns if each.rows else None,
         is_alive=False if exited else _is_alive(each, finished),
     )
+
+
+def ended_by_cell(end: End, failed: Raised) -> End:
+    """A kernel whose run ended with a cell that failed, though the kernel itself lived on: as of that moment."""
+    raised = msgspec.structs.replace(failed, where="main")
+    code = 130 if failed.type == "KeyboardInterrupt" else 1
+    finished = Finished(at_ns=failed.at_ns, exit_code=code, how="cell")
+    return msgspec.structs.replace(end, at_ns=failed.at_ns, status=None, source="", raised=raised, finished=finished)
+
+
+def _beside(raised: Sequence[Raised], ending: Sequence[Raised]) -> list[Raised]:
+    """Those that did not end it; a cell that failed is over, and whatever came later has another reason."""
+    return [record for record in raised if record not in ending and record.where != "cell"]
 
 
 def _ends_program(raised: Raised, exited: Exited | None) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from holter.catalog.cells import read_cell_numbers, with_named_cells
 from holter.catalog.divergence import find_non_finite
-from holter.catalog.ends import AROUND, Traces, ends_of_children, ends_of_programs
+from holter.catalog.ends import AROUND, Traces, ended_by_cell, ends_of_children, ends_of_programs
 from holter.catalog.findings import Findings, findings_of
 from holter.catalog.gpu_samples import gpu_events_of
 from holter.catalog.last_words import read_last_words
@@ -53,7 +53,10 @@ def gather(loaded: LoadedRun) -> Evidence:
     began_ns = min((each.opened.at_ns for each in newest), default=0)
     traces = read_traces(directory, newest, since_ns=began_ns)
     cells = _read_cell_numbers(directory, newest)
-    ends = [with_named_cells(end, cells) for end in ends_of_programs(digests, traces, command=_command(loaded.facts))]
+    ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
+    if (failed := outcome.failed_cell) is not None:
+        ends = [ended_by_cell(end, failed) if end.pid == outcome.pid else end for end in ends]
+    ends = [with_named_cells(end, cells) for end in ends]
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
     children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])

@@ -269,7 +269,13 @@ def _witness(
         asked=last_wish(
             asked, ended_ns=exited.at_ns if exited else last_seen_ns, status=exited.status if exited else None
         ),
+        failed_cell=_failed_cell(each),
     )
+
+
+def _failed_cell(each: Digest) -> Raised | None:
+    failed = [record for record in each.said if isinstance(record, Raised) and record.where == "cell"]
+    return failed[-1] if failed and failed[-1].at_ns >= each.last_at_ns else None
 
 
 def _handled_terms(caught: Sequence[Caught]) -> list[Caught]:

@@ -307,7 +307,10 @@ def _previous(reinit: Any) -> Run | None:
     current = active.current()
     if current is None or reinit == "create_new":
         return None
-    if reinit in (True, "finish_previous") or (reinit in (None, "default") and _in_notebook()):
+    if _in_notebook() and reinit in (None, "default", True, "finish_previous"):
+        current.give_way()
+        return None
+    if reinit in (True, "finish_previous"):
         current.finish()
         return None
     return current

@@ -68,6 +68,8 @@ class Run:
         self._last_raised: Raised | None = None
         self.has_failed = False
         """The program itself ended it as failed: an exception that follows, and ends the program, is why."""
+        self._failed_at: int | None = None
+        """How many rows there were when a cell failed: with more of them, that is overcome."""
         self._when_ended: Callable[[Run], None] = lambda run: None
         self._when_ending: Callable[[], None] = lambda: None
         self._when_well: Callable[[], None] = lambda: None
@@ -271,6 +273,15 @@ class Run:
         self._described = described
         self.keep(described)
 
+    def give_way(self) -> None:
+        """End the run because another is opened in its place; nobody says how it went."""
+        self._end(Finished(at_ns=self._clock.now_ns(), how="replaced"))
+
+    @property
+    def last_row_ns(self) -> int:
+        """When it last logged; 0 where it never did."""
+        return (self._recorder.rows.last_row or (0, 0))[0]
+
     def disown(self) -> None:
         """This process adds rows; another one ends the run."""
         self._owner_pid = -1
@@ -281,6 +292,7 @@ class Run:
         if raised.where == "main" and not self.is_owned:
             raised = msgspec.structs.replace(raised, where="child")
         self._has_raised = self._has_raised or raised.where == "main"
+        self._failed_at = self._recorder.rows.rows if raised.where == "cell" else self._failed_at
         if not self._finished:
             self._recorder.record(raised)
             self._last_raised = raised
@@ -352,11 +364,12 @@ class Run:
         except NotKept as error:
             self.report("finish", error)
         if self.is_owned:
-            if not finished.exit_code and not self._has_raised:
+            rows = self._recorder.rows.rows
+            has_failed = self._has_raised or (self._failed_at == rows and finished.how != "finish")
+            if not finished.exit_code and not has_failed:
                 self._when_well()
             self._tell_sidecar(finished)
             seconds = (finished.at_ns - self._described.started_ns) / 1e9
-            rows = self._recorder.rows.rows
             self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
 
     def _tell_sidecar(self, finished: Finished) -> None:

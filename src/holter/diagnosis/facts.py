@@ -50,6 +50,8 @@ def _ending(end: End) -> str:
         return f"{words.signal(end.signal)} ended {who}"
     if end.code is not None:
         return f"{who} left with exit code {end.code}"
+    if end.finished is not None and end.finished.how == "cell":
+        return f"the cell ended with that, and nothing was logged after it; {who} lived on"
     return f"{who} is gone, and nobody could read its exit status"
 
 

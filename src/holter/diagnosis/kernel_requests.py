@@ -3,7 +3,7 @@
 from holter.diagnosis import facts, testimony
 from holter.diagnosis.advice import advise
 from holter.model.evidence import Evidence, KernelEvent
-from holter.model.state import KERNEL_LEFT_ALONE
+from holter.model.state import FAILED, KERNEL_LEFT_ALONE
 from holter.model.verdicts import Fact, Verdict
 
 SOON_S = 60.0
@@ -33,11 +33,11 @@ def without_server(evidence: Evidence) -> KernelEvent | None:
     return gone[-1] if gone and evidence.subject.code == KERNEL_LEFT_ALONE else None
 
 
-def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str, state: str) -> Verdict:
-    """That somebody asked for this in the middle of a cell: `done` is `restarted` or `shut down`."""
+def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) -> Verdict:
+    """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
     title = f"The notebook's kernel was {done} while a cell was running"
     fact = facts.fact("jupyter", asked.at_ns, f"the kernel was to be {done} while a cell was running")
-    return verdict_of(cause, evidence, fact=fact, title=title, state=state, confidence=0.97)
+    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, confidence=0.97)
 
 
 def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, confidence: float) -> Verdict:

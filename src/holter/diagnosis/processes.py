@@ -87,7 +87,7 @@ def ended_well(end: End) -> bool:
     """It lives, left with 0, or said that it was done. An exit that nobody read counts as well where it said so."""
     if end.is_alive:
         return True
-    if end.finished is not None and end.finished.how in ("finish", "context"):
+    if end.finished is not None and end.finished.how in ("finish", "context", "replaced"):
         return not end.finished.exit_code
     if end.status is None:
         return end.finished is not None and end.raised is None and not end.finished.exit_code

@@ -42,7 +42,7 @@ def explain(run: KernelRun) -> dict[str, Any]:
     return {
         **told,
         **_card(death, others=run.about.deaths_before),
-        "is_death": not is_well or not run.wish,
+        "is_death": not run.wish or run.was_cut_short,
         "notebook": os.path.basename(run.about.notebook),
         "died_at": run.ended_ns / 1e9,
         "lived_s": round(run.lived_s(), 3),
@@ -63,7 +63,8 @@ def _richest(run: KernelRun) -> LoadedRun:
             loaded = _load(os.path.dirname(runs), name)
         except (HolterError, OSError):
             continue
-        if loaded.by_itself.state != FINISHED:
+        # One whose last cell failed was over before the kernel was.
+        if loaded.by_itself.state != FINISHED and loaded.by_itself.failed_cell is None:
             return loaded
     return _load(run.data, run.id)
 

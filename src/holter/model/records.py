@@ -148,7 +148,8 @@ class Raised(Record, frozen=True, kw_only=True):
     where: str = "main"
     """`main` ends the program and `child` a child process; `thread`, `unraisable` and `asyncio` end nothing. `pool` was
     caught by the worker of a pool or a data loader and handed to its parent, who may have caught it too. `shown` was
-    caught by the program, which called `sys.excepthook` by itself, to leave or to go on."""
+    caught by the program, which called `sys.excepthook` by itself, to leave or to go on. `cell` ended a notebook's cell
+    that had logged, and not its kernel."""
     causes: tuple[Cause, ...] = ()
     """What led to it, the nearest first."""
     frames: tuple[OwnFrame, ...] = ()
@@ -170,7 +171,10 @@ class Signalled(Record, frozen=True, kw_only=True):
 
 
 class Finished(Record, frozen=True, kw_only=True):
-    """The program's own end of the run; `how` is `finish`, `context`, `atexit`, or `_exit` for a call of `os._exit`."""
+    """The program's own end of the run; `how` is `finish`, `context`, `atexit`, or `_exit` for a call of `os._exit`.
+
+    `replaced`: a notebook opened another run in its place, and nobody said how this one went.
+    """
 
     exit_code: int | None = None
     how: str = "finish"

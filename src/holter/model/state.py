@@ -43,6 +43,8 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     """The program said that a scheduler takes its place."""
     asked: KernelAsked | None = None
     """Of a notebook's kernel: what it was told, or found, that made it end."""
+    failed_cell: Raised | None = None
+    """Of a notebook's kernel: what ended the last cell that logged, where nothing was logged after it."""
     began_ns: int = 0
     joined: tuple["Witness", ...] = ()
     """Of a command under `holter run`: the processes in it that record by themselves."""
@@ -64,6 +66,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The program itself ended the run."""
     pid: int = 0
     """The process whose end is the run's; 0 while it runs."""
+    failed_cell: Raised | None = None
+    """What ended the notebook's last cell that logged, where the run failed because of it."""
 
 
 def settle(witnesses: Sequence[Witness], marks: Sequence[Marked], *, now_ns: int, lateness: Lateness) -> Outcome:
@@ -97,7 +101,7 @@ def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Laten
 def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:
     """The outcome of one process on its own."""
     outcome = _by_end_record(witness) or _by_wish(witness) or _by_status(witness) or _by_absence(witness)
-    outcome = outcome or _by_lateness(witness, now_ns, lateness)
+    outcome = _with_failed_cell(outcome or _by_lateness(witness, now_ns, lateness), witness)
     if witness.joined:
         outcome = _with_joined(outcome, _settle_processes(_last_ones(witness.joined), now_ns, lateness))
     if outcome.state != RUNNING and not outcome.pid:
@@ -106,6 +110,17 @@ def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outc
         because = f"the program said that it was being preempted; then {outcome.because}"
         return msgspec.structs.replace(outcome, state=PREEMPTED, because=because)
     return outcome
+
+
+def _with_failed_cell(outcome: Outcome, witness: Witness) -> Outcome:
+    """A notebook whose training failed is put away later: that is no success, unless it calls `finish()` before."""
+    raised, finished = witness.failed_cell, witness.finished
+    is_claimed = outcome.is_said and finished is not None and finished.how != "replaced"
+    if raised is None or outcome.state != FINISHED or is_claimed:
+        return outcome
+    return msgspec.structs.replace(
+        outcome, state=FAILED, because=_exception(raised), ended_at_ns=raised.at_ns, failed_cell=raised
+    )
 
 
 def _with_joined(command: Outcome, inner: Outcome) -> Outcome:
@@ -177,8 +192,7 @@ def _by_wish(witness: Witness) -> Outcome | None:
     if asked.kind == "server-gone":
         state, because = CRASHED, "the Jupyter server died, and the kernel left with it"
     elif asked.is_busy:
-        state = FAILED if asked.kind == "restart" else CRASHED
-        because = f"the kernel was {done} while a cell was running"
+        state, because = FAILED, f"the kernel was {done} while a cell was running"
     else:
         state, because = FINISHED, f"the kernel was {done} while no cell was running"
     exited = witness.exited
@@ -246,8 +260,11 @@ def _by_lateness(witness: Witness, now_ns: int, lateness: Lateness, /) -> Outcom
 
 
 def _failure(witness: Witness, otherwise: str) -> str:
-    raised = witness.raised
-    return f"{raised.type}: {raised.message}".strip().rstrip(":") if raised else otherwise
+    return _exception(witness.raised) if witness.raised else otherwise
+
+
+def _exception(raised: Raised) -> str:
+    return f"{raised.type}: {raised.message}".strip().rstrip(":")
 
 
 def signal_name(number: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from holter.client.boundary import is_strict
-from holter.client.capture.description import describe, type_name
+from holter.client.capture.description import describe, exit_code_of, type_name
 from holter.client.capture.patches import Patches
 from holter.client.capture.texts import bounded
 from holter.client.notebook.cell_files import file_of, files_so_far
@@ -36,8 +36,19 @@ Look = Callable[[], tuple[HeldVariable, ...]]
 class Recording(Protocol):
     """A run, as far as cells are told to it."""
 
+    @property
+    def dir(self) -> str:
+        """Where it is kept."""
+
+    @property
+    def last_row_ns(self) -> int:
+        """When it last logged."""
+
     def keep(self, record: Record) -> None:
         """Keep a sentence."""
+
+    def raised(self, raised: Raised) -> None:
+        """Keep an exception."""
 
 
 class CellHooks:
@@ -56,7 +67,7 @@ class CellHooks:
         self._depth = 0
         self._ordinal = 0
         self._cell: CellStarted | None = None
-        self._shown = ""
+        self._shown: BaseException | None = None
         self._interrupted_at = 0.0
         self._variables: tuple[HeldVariable, ...] = ()
         self._looked_bytes = 0
@@ -121,7 +132,8 @@ class CellHooks:
 
     def _begin(self, number: int, source: str, *, files: dict[str, int]) -> None:
         self._ordinal += 1
-        self._shown, self.failure = "", None
+        self._shown = self.failure = None
+        self._interrupted_at = 0.0  # who goes on was not interrupted in order to be restarted
         self._memory.begin_peak()
         self._gpu.begin()
         self._cell = CellStarted(
@@ -136,7 +148,8 @@ class CellHooks:
 
     def _end(self, error: BaseException | None) -> None:
         cell, self._cell = self._cell, None
-        if isinstance(error, KeyboardInterrupt) or self._shown.startswith("KeyboardInterrupt"):
+        error, self._shown = error or self._shown, None
+        if isinstance(error, KeyboardInterrupt):
             self._interrupted_at = time.monotonic()
         elif error is not None and _is_batch(self._shell):
             self.failure = describe(error, self._clock.now_ns())
@@ -153,10 +166,21 @@ class CellHooks:
             peak_bytes=self._memory.peak_bytes(),
             gpu_bytes=gpu,
             gpu_peak_bytes=gpu_peak,
-            error=_words(error) if error is not None else self._shown,
+            error=_words(error) if error is not None else "",
             variables=self._variables,
         )
         self._keep(ended)
+        if error is not None and exit_code_of(error):
+            self._keep_failure(cell, error)
+
+    def _keep_failure(self, cell: CellStarted, error: BaseException) -> None:
+        """For the runs that logged in it: where nothing more comes, that is how they ended."""
+        from holter.client.capture.surroundings import look_around  # only those who fail pay for it
+
+        for run in [each for each in self._runs() if each.last_row_ns >= cell.at_ns]:
+            run.raised(describe(error, self._clock.now_ns(), where="cell"))
+            if not isinstance(error, KeyboardInterrupt):
+                run.keep(look_around(error, [run.dir], at_ns=self._clock.now_ns()))
 
     def _look_around(self) -> tuple[HeldVariable, ...]:
         try:
@@ -178,7 +202,7 @@ class CellHooks:
         def showtraceback(*args: Any, **kwargs: Any) -> Any:
             try:
                 if (error := sys.exc_info()[1]) is not None and self._cell is not None:
-                    self._shown = _words(error)
+                    self._shown = error
             except Exception as ours:  # noqa: BLE001  the boundary: the user wants to see the traceback
                 self._give_up(ours)
             return real(*args, **kwargs)

@@ -9,7 +9,6 @@ Save checkpoints within the cell, or run long trainings as a script, which no re
 from holter.diagnosis.kernel_requests import last_request, was_asked
 from holter.diagnosis.specimens import END_NS, before, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, KernelEvent
-from holter.model.state import FAILED
 from holter.model.verdicts import Answer, Example
 
 CAUSE = "kernel-restarted"
@@ -20,7 +19,7 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "restart" or not asked.is_busy:
         return None
-    return was_asked(CAUSE, evidence, asked=asked, done="restarted", state=FAILED)
+    return was_asked(CAUSE, evidence, asked=asked, done="restarted")
 
 
 _BUSY = KernelEvent(at_ns=before(2.5), kind="restart", is_busy=True)

@@ -22,7 +22,7 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "shutdown" or not asked.is_busy:
         return None
-    return was_asked(CAUSE, evidence, asked=asked, done="shut down", state=CRASHED)
+    return was_asked(CAUSE, evidence, asked=asked, done="shut down")
 
 
 def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
