@@ -257,7 +257,7 @@ def test_disabled_mode_leaves_nothing_and_starts_nothing() -> None:
         ("holter.init(mode='sometimes')", "mode must be one of online, offline, disabled; got 'sometimes'"),
         ("holter.init(config=3)", "config must be a dict of names and values, got int '3'"),
         ("holter.init(projekt='a')", "init() has no argument 'projekt'"),
-        ("holter.init(settings={'nope': 1})", "unknown setting 'nope'"),
+        ("holter.init(settings={'disk_limt': 1})", "unknown setting 'disk_limt'"),
         ("holter.init(resume='must', id='none')", "there is no run none"),
         ("holter.init(reinit='maybe')", "reinit must be"),
         ("holter.init(tags=3)", "tags must be a list"),

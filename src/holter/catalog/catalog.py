@@ -116,7 +116,8 @@ class Catalog:
         try:
             loaded = self._load(directory)
         except OSError as error:
-            self.unreadable[directory] = error.strerror or str(error)
+            if not os.path.islink(directory) or os.path.exists(directory):  # else somebody removed what it led to
+                self.unreadable[directory] = error.strerror or str(error)
             return None
         except JournalError as error:
             self.unreadable[directory] = str(error)

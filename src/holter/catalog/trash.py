@@ -24,7 +24,7 @@ class Trash:
         hidden = run_directory(self._data, f"{TRASH}-{time.time_ns()}-{run}")
         os.rename(run_directory(self._data, run), hidden)
         with contextlib.suppress(FileNotFoundError):  # somebody else empties the trash at the same time
-            shutil.rmtree(hidden)
+            _delete(hidden)
 
     def empty(self) -> None:
         """Delete what an interrupted removal left; what can't be deleted stays."""
@@ -32,7 +32,27 @@ class Trash:
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(runs):
                 if name.startswith(TRASH):
-                    shutil.rmtree(os.path.join(runs, name), ignore_errors=True)
+                    with contextlib.suppress(OSError):
+                        _delete(os.path.join(runs, name))
+
+
+def _delete(directory: str) -> None:
+    """A run that lies elsewhere goes there, and the link to it last."""
+    if not os.path.islink(directory):
+        shutil.rmtree(directory)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(os.path.realpath(directory))
+    os.unlink(directory)
+
+
+def is_placed(directory: str) -> bool:
+    """Whether it is a link to the run itself, as `init(dir=...)` makes it, and not to some other place."""
+    if not os.path.islink(directory):
+        return False
+    target = os.readlink(directory)
+    name = os.path.basename(directory)
+    return os.path.isabs(target) and target == run_directory(os.path.dirname(os.path.dirname(target)), name)
 
 
 def weigh(view: RunView, *, is_settled: bool) -> Candidate:
@@ -48,5 +68,5 @@ def weigh(view: RunView, *, is_settled: bool) -> Candidate:
         bytes=total,
         touched_at=max(changed),
         is_settled=is_settled,
-        is_link=os.path.islink(view.directory),
+        is_link=os.path.islink(view.directory) and not is_placed(view.directory),
     )

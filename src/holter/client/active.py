@@ -143,6 +143,10 @@ class _Mapping(MutableMapping[str, Any]):
     def __delitem__(self, key: str) -> None:
         del self._mapping()[key]
 
+    def update(self, *others: Any, **values: Any) -> None:
+        """Change several values as one record, as that of the run does."""
+        self._mapping().update(*others, **values)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._mapping())
 

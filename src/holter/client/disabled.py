@@ -6,7 +6,6 @@ from typing import Any
 from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.sidecar_link import SidecarLink
-from holter.client.values import plain_tree
 from holter.model.clock import Clock
 from holter.model.records import Described, Finished, Record
 from holter.recording.settings import Settings
@@ -27,7 +26,7 @@ def disabled_run(settings: Settings, config: dict[str, Any]) -> Run:
         voice=voice,
         clock=clock,
     )
-    run.config.update(plain_tree(config, lambda cause, text: None))
+    run.config.update(config)
     return run
 
 

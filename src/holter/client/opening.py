@@ -4,7 +4,6 @@ import contextlib
 import copyreg
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +11,11 @@ import msgspec
 from holter.client import active
 from holter.client.capture.printing import Copy, Printing, choose_printing
 from holter.client.disabled import disabled_run
+from holter.client.named_values import names_given
 from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.sidecar_link import SidecarLink
+from holter.client.wandb_words import Understood
 from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
@@ -32,11 +33,6 @@ from holter.recording.spawning import linger_s
 from holter.recording.voice import Voice
 from holter.wire.way_back import Watch
 
-# W&B's own switches, which mean nothing here; everything else that is unknown is a typing error worth a word.
-_IGNORED = frozenset(
-    "allow_val_change anonymous config_exclude_keys config_include_keys force fork_from magic monitor_gym resume_from"
-    " save_code sync_tensorboard tensorboard".split()
-)
 _REINIT = (None, True, False, "default", "return_previous", "finish_previous", "create_new")
 _used: set[str] = set()
 
@@ -65,17 +61,28 @@ def init(
     """
     arguments = {"project": project, "entity": entity, "name": name, "run_id": id, "tags": tags, "notes": notes}
     arguments |= {"group": group, "job_type": job_type, "dir": dir, "mode": mode, "resume": resume}
-    _reject_unknown(others)
-    chosen = read_settings({**_as_mapping(settings, "settings"), **_given(arguments)}, os.environ)
-    values = _as_mapping(config, "config")
+    asked = Understood(names_given(settings, "settings"), _given(arguments), others=others)
+    asked.look_at_environment(os.environ)
+    place = _place(asked.settings.pop("dir", None))
+    chosen = read_settings(asked.settings, os.environ)
+    asked.look_at_id(chosen.run_id)
+    values = asked.leave_out(names_given(config, "config"))
     if (previous := _previous(reinit)) is not None:
         previous.config.update(values)
+        if left := _left_aside(previous, chosen, asked.settings):
+            another = "reinit='create_new' begins another"
+            previous.remark(f"run {previous.id} is still active, and init() gives it back without {left}; {another}")
         return previous
     if chosen.mode == "disabled":
         run = disabled_run(chosen, values)
         active.remember(run)
+        for text in asked.remarks:
+            Voice(silent=chosen.silent).warn(text, text)
         return run
-    return _Opening(chosen, values).open()
+    run = _Opening(chosen, values, place=place).open()
+    for text in asked.remarks:
+        run.remark(text)
+    return run
 
 
 def open_kernel_run(name: str) -> Run | None:
@@ -112,9 +119,16 @@ class _Opening:
     """The steps of `init()` for one run, in the order in which they are called."""
 
     def __init__(
-        self, settings: Settings, config: dict[str, Any], *, kind: str = "", launched: Launched | None = None
+        self,
+        settings: Settings,
+        config: dict[str, Any],
+        *,
+        kind: str = "",
+        launched: Launched | None = None,
+        place: str = "",
     ) -> None:
         self.settings = settings
+        self.place = place
         self.kind = kind
         self.config = config
         self.clock = Clock()
@@ -132,7 +146,7 @@ class _Opening:
         directory = run_directory(self.settings.dir, self.identity.run)
         self.past = recall(directory, self.process, launcher=self.launched.journal if self.launched else "")
         self._settle_resume(directory)
-        directory = make_place(self.settings.dir, self.identity.run, complain=self.voice.warn)
+        directory = make_place(self.settings.dir, self.identity.run, complain=self.voice.warn, elsewhere=self.place)
         run = self._start(directory, self._describe(), self._attempt())
         if self.past.config or self.config:
             run.config.update({**self.past.config, **self.config})
@@ -226,9 +240,14 @@ class _Opening:
             directory, opened, complain=self.voice.warn, clock=self.clock, limit_bytes=limit, attempt=attempt
         )
         recorder.start_from(self.past.last, self.past.next_step)
-        recorder.each_second = active.look_again
         link = active.link(lambda: SidecarLink(self.voice))
         run = Run(self.identity.run, recorder, described, link=link, voice=self.voice, clock=self.clock)
+
+        def each_second() -> None:
+            active.look_again()
+            run.look_at_config()
+
+        recorder.each_second = each_second
         if is_owner:
             run.describe(described)
         else:
@@ -283,20 +302,21 @@ def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _as_mapping(values: Any, what: str) -> dict[str, Any]:
-    if values is None:
-        return {}
-    if isinstance(values, Mapping):
-        return dict(values)
-    if hasattr(values, "__dict__") and not isinstance(values, type):  # argparse.Namespace, dataclasses
-        return dict(vars(values))
-    raise UsageError(f"{what} must be a dict of names and values, got {type(values).__name__} {str(values)[:40]!r}")
+def _place(given: Any) -> str:
+    """Where this run is to lie, if not with the others."""
+    if not given:
+        return ""
+    try:
+        return os.path.abspath(os.path.expanduser(os.fsdecode(given)))
+    except TypeError:
+        raise UsageError(f"dir must be a path, got {type(given).__name__} {str(given)[:40]!r}") from None
 
 
-def _reject_unknown(others: dict[str, Any]) -> None:
-    unknown = sorted(others.keys() - _IGNORED)
-    if unknown:
-        raise UsageError(f"init() has no argument {unknown[0]!r}: settings={{...}} takes what docs/settings.md lists")
+def _left_aside(run: Run, chosen: Settings, asked: dict[str, Any]) -> str:
+    """The names of what was asked of a new run and is otherwise in the one that is active."""
+    names = ("project", "entity", "name", "group", "job_type", "tags", "notes")
+    others = [name for name in names if name in asked and getattr(chosen, name) != getattr(run, name)]
+    return ", ".join([*others, *(["id"] if "run_id" in asked and chosen.run_id != run.id else [])])
 
 
 def _previous(reinit: Any) -> Run | None:

@@ -12,7 +12,7 @@ from holter.client.addresses import page_of
 from holter.client.boundary import harmless, is_strict
 from holter.client.capture.description import describe, exit_code_of, exit_text_of
 from holter.client.deadline import in_time
-from holter.client.mappings import Config, Summary
+from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FINISH_WITHIN_S = 2.0
 LEAVE_WITHIN_S = 0.5
+MOST_TITLES = 1000
 
 
 class Run:
@@ -70,10 +71,12 @@ class Run:
         """The program itself ended it as failed: an exception that follows, and ends the program, is why."""
         self._failed_at: int | None = None
         """How many rows there were when a cell failed: with more of them, that is overcome."""
+        self._alerted_ns: dict[str, int] = {}
         self._when_ended: Callable[[Run], None] = lambda run: None
         self._when_ending: Callable[[], None] = lambda: None
         self._when_well: Callable[[], None] = lambda: None
         self._config_values: dict[str, Any] = {}
+        self._config_kept: dict[str, Any] = {}
         self._summary_by_hand: dict[str, Any] = {}
 
     def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
@@ -102,25 +105,36 @@ class Run:
         if exit_code and self.is_owned and not self._finished:
             self.has_failed = True
             self._keep_error(sys.exc_info()[1])
-        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="finish"))
+        self._end(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="finish"), is_quiet=bool(quiet))
 
     @property
     def config(self) -> Config:
         """The configuration; every change of it is kept."""
-        return Config(self._config_values, self._keep_config)
+        return Config(self._config_values, self._keep_config, report=self.report)
 
     @property
     def summary(self) -> Summary:
         """The last value of each key; values set by hand win."""
-        return Summary(self._recorder.rows.last_values, self._summary_by_hand, keep=self._keep_summary)
+        last = self._recorder.rows.last_values
+        return Summary(last, self._summary_by_hand, keep=self._keep_summary, report=self.report)
 
     @harmless
     def alert(self, title: str, text: str = "", level: str = "INFO", wait_duration: float | None = None) -> None:
-        """Record that somebody should look; `level` is INFO, WARN or ERROR."""
+        """Record that somebody should look.
+
+        Args:
+            level: INFO, WARN or ERROR.
+            wait_duration: seconds, or a timedelta, for which an alert of the same title is not recorded again.
+        """
+        at_ns, title = self._clock.now_ns(), str(title)[:500]
+        seconds = getattr(wait_duration, "total_seconds", lambda: wait_duration or 0.0)
+        if at_ns - self._alerted_ns.get(title, 0) < seconds() * 1e9:
+            return
+        if len(self._alerted_ns) >= MOST_TITLES:
+            self._alerted_ns.clear()
+        self._alerted_ns[title] = at_ns
         level = str(getattr(level, "value", level)).upper()
-        self._recorder.record(
-            Alerted(at_ns=self._clock.now_ns(), title=str(title)[:500], text=str(text)[:5000], level=level)
-        )
+        self._recorder.record(Alerted(at_ns=at_ns, title=title, text=str(text)[:5000], level=level))
 
     def save(self, glob_str: Any = None, base_path: Any = None, policy: str = "live") -> list[str]:
         """Keep copies of files in the run's directory, under `files`; returns where they are or will be.
@@ -306,6 +320,12 @@ class Run:
             self._recorder.record(record)
 
     @harmless
+    def look_at_config(self) -> None:
+        """Keep what somebody changed inside of a nested value of the configuration: `config["model"]["width"] = 4`."""
+        if plain_tree(self._config_values, lambda cause, text: None) != self._config_kept:
+            self._keep_config()
+
+    @harmless
     def rest(self) -> None:
         """In a child that is about to end without a word: give back what its journal has reserved."""
         if not self.is_owned and not self._finished:
@@ -323,12 +343,17 @@ class Run:
         # In this thread: in a signal handler we may be inside of `log()`, for which no other thread could wait.
         if self.journal.lock.acquire(timeout=LEAVE_WITHIN_S):
             self._when_ending()
+            self.look_at_config()
             self._finished = True
             self._recorder.close(Finished(at_ns=self._clock.now_ns(), exit_code=exit_code, how="_exit"))
 
     def after_fork(self) -> None:
         """In a forked child: rows go to a journal of the child, and the run is the parent's to end."""
         self._recorder.after_fork()
+
+    def remark(self, text: str) -> None:
+        """Say something about the run that its user should know, once."""
+        self._recorder.complain(text, text)
 
     def report(self, doing: str, error: Exception) -> None:
         """Count a failure of ours and say it once per cause; with HOLTER_STRICT it is raised instead."""
@@ -350,15 +375,16 @@ class Run:
             self._voice.warn("save:sidecar", "there is no sidecar to copy files of more than 1 MiB: they are not kept")
         return kept.files
 
-    def _end(self, finished: Finished) -> None:
+    def _end(self, finished: Finished, *, is_quiet: bool = False) -> None:
         if self._finished:
             return
         self._when_ending()
+        self.look_at_config()
         self._finished = True
-        in_time(lambda: self._close(finished), FINISH_WITHIN_S)
+        in_time(lambda: self._close(finished, is_quiet=is_quiet), FINISH_WITHIN_S)
         self._when_ended(self)
 
-    def _close(self, finished: Finished) -> None:
+    def _close(self, finished: Finished, *, is_quiet: bool) -> None:
         try:
             self._recorder.close(finished if self.is_owned else None)
         except NotKept as error:
@@ -369,6 +395,8 @@ class Run:
             if not finished.exit_code and not has_failed:
                 self._when_well()
             self._tell_sidecar(finished)
+            if is_quiet:
+                return
             seconds = (finished.at_ns - self._described.started_ns) / 1e9
             self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
 
@@ -394,10 +422,10 @@ class Run:
     def _describe(self, **changes: Any) -> None:
         self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))
 
-    def _keep_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        kept = plain_tree(config, self._recorder.complain)
-        self.keep(Configured(at_ns=self._clock.now_ns(), config=kept))
-        return kept
+    def _keep_config(self) -> None:
+        self._config_kept = plain_tree(self._config_values, self._recorder.complain)
+        settle(self._config_values, plain_tree(self._config_kept, self._recorder.complain))
+        self.keep(Configured(at_ns=self._clock.now_ns(), config=self._config_kept))
 
     def _keep_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
         kept = plain_row(summary, self._recorder.complain)

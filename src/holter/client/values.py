@@ -1,9 +1,13 @@
 """Takes users' values by value: plain numbers and text leave, no reference to an object of theirs stays."""
 
+import enum
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, datetime
 from typing import Any
+
+from holter.client.named_values import Unreadable, named_values
 
 MOST_TEXT = 64 << 10
 MOST_KEY = 512
@@ -26,7 +30,7 @@ def plain_row(data: Mapping[Any, Any], complain: Complain) -> dict[str, Any]:
 
 def plain_tree(data: Mapping[Any, Any], complain: Complain) -> dict[str, Any]:
     """The same values with their nesting kept, for the configuration."""
-    return {str(key)[:MOST_KEY]: _branch(value, str(key), complain, 0) for key, value in list(data.items())}
+    return _branches(data, "", complain, 0)
 
 
 def plain(value: Any, name: str, complain: Complain, /) -> Any:
@@ -53,16 +57,35 @@ def _flatten(data: Mapping[Any, Any], prefix: str, row: dict[str, Any], complain
             row[name] = plain(value, name, complain)
 
 
+def _branches(data: Mapping[Any, Any], prefix: str, complain: Complain, depth: int) -> dict[str, Any]:
+    return {str(key)[:MOST_KEY]: _branch(value, f"{prefix}{key}", complain, depth) for key, value in list(data.items())}
+
+
 def _branch(value: Any, name: str, complain: Complain, depth: int) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return plain(value, name, complain)
     if depth >= DEEPEST:
         return _described(value, name, complain)
-    if isinstance(value, Mapping):
-        return {
-            str(key)[:MOST_KEY]: _branch(inner, f"{name}.{key}", complain, depth + 1) for key, inner in value.items()
-        }
-    if isinstance(value, list | tuple) and len(value) <= MOST_ITEMS:
-        return [_branch(inner, name, complain, depth + 1) for inner in value]
+    if (inner := _try(named_values, value)) is not None:
+        return _branches(inner, f"{name}.", complain, depth + 1)
+    if (items := _try(_listed, value)) is not None:
+        return [_branch(each, name, complain, depth + 1) for each in items]
     return plain(value, name, complain)
+
+
+def _try(look: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return look(value)
+    except Exception:  # noqa: BLE001  users' own classes may raise anything from anything
+        return None
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """The items of what is a list to people; None for what is none or too long."""
+    if isinstance(value, Set) and len(value) <= MOST_ITEMS:
+        return sorted(value, key=lambda each: (type(each).__name__, str(each)))
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
+    return list(value) if is_list and len(value) <= MOST_ITEMS else None
 
 
 def _converted(value: Any, name: str, complain: Complain) -> Any:
@@ -71,8 +94,14 @@ def _converted(value: Any, name: str, complain: Complain) -> Any:
             return _items(value, name, complain)
         if isinstance(value, datetime | date):
             return value.isoformat()
+        if isinstance(value, Unreadable):
+            complain(f"value:{name}", f"{name!r} could not be read ({value.because}): its description is kept")
+        if isinstance(value, os.PathLike):
+            value = os.fsdecode(value)
         if isinstance(value, float | int | str):  # subclasses: enums, numpy.float64
             return plain(_base(value), name, complain)
+        if isinstance(value, enum.Enum):
+            return plain(value.name, name, complain)
         scalar = scalar_of(value)
         if type(scalar) in _PLAIN:
             return plain(scalar, name, complain)

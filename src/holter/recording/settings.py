@@ -12,6 +12,8 @@ from holter.errors import UsageError
 from holter.journal.rundir import data_directory
 
 MODES = ("online", "offline", "disabled")
+# W&B's older words.
+_OLD_MODES = {"run": "online", "dryrun": "offline"}
 RESUMES = ("allow", "must", "never", "auto")
 
 
@@ -35,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notes: str = ""
     """A longer text about the run."""
     dir: str = ""
-    """The one directory under which everything local lies."""
+    """The one directory under which everything local lies; as an argument: where this run lies."""
     mode: str = "online"
     """online; offline: everything but the network; disabled: nothing at all."""
     url: str = ""
@@ -80,6 +82,8 @@ ENVIRONMENT: dict[str, str] = {
 _WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
 _WANDB_NAMES = {"group": "WANDB_RUN_GROUP"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# What W&B refuses as well, and what no terminal shows.
+_REFUSED_IN_ID = re.compile(r"[:;,#?/'\x00-\x1f\x7f]")
 _URL = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
@@ -104,8 +108,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
         value = environ.get(variable) or environ.get(fallback, "")
         if value:
             found[name] = value
-    if found.get("mode") == "dryrun":  # W&B's older word
-        found["mode"] = "offline"
     return found
 
 
@@ -129,7 +131,7 @@ def _checked(name: str, value: Any) -> Any:
         case "disk_limit" | "console_limit":
             return parse_bytes(value)
         case "silent" | "quiet" | "allow_stop":
-            return value if isinstance(value, bool) else str(value).lower() not in ("", "0", "false", "no", "off")
+            return value if isinstance(value, bool) else is_on(str(value))
         case "resume":
             return _resume(value)
         case "mode":
@@ -142,6 +144,11 @@ def _checked(name: str, value: Any) -> Any:
             return _key(value)
         case _:
             return _text(name, value)
+
+
+def is_on(text: str) -> bool:
+    """What a variable says that means yes or no."""
+    return text.lower() not in ("", "0", "false", "no", "off")
 
 
 def _text(name: str, value: Any) -> str:
@@ -163,6 +170,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _mode(value: Any) -> str:
+    value = _OLD_MODES.get(value, value) if isinstance(value, str) else value
     if value not in MODES:
         raise UsageError(f"mode must be one of {', '.join(MODES)}; got {value!r}")
     return str(value)
@@ -177,11 +185,19 @@ def _resume(value: Any) -> str:
 
 
 def _run_id(value: Any) -> str:
-    if not isinstance(value, str) or not _SAFE_ID.fullmatch(value):
+    if not isinstance(value, str) or not value or _REFUSED_IN_ID.search(value):
         raise UsageError(
             f"the run id {value!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ -, a letter or digit first"
         )
-    return value
+    return value if _SAFE_ID.fullmatch(value) else _safe_id(value)
+
+
+def _safe_id(value: str) -> str:
+    """The same for the same id, and another for every other one: W&B takes more characters than a directory should."""
+    import zlib  # only those who have such an id pay for it
+
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", value).strip("-._")[:100]
+    return f"{readable or 'run'}-{zlib.crc32(value.encode(errors='replace')):08x}"
 
 
 def _url(value: Any) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from holter.errors import UsageError
+from holter.journal.rundir import is_run_id
 from holter.recording.settings import parse_bytes, read_settings
 
 
@@ -58,10 +59,27 @@ def test_what_is_no_size_is_refused(value: object) -> None:
         parse_bytes(value)
 
 
-@pytest.mark.parametrize("run_id", ["", ".", "..", "a/b", "-x", "a b", "x" * 129, "a\0b", "ä"])
-def test_an_id_that_could_leave_the_directory_is_refused(run_id: str) -> None:
+@pytest.mark.parametrize("run_id", ["", "../x", "a/b", "a\0b", "a\nb", "a?b", 5])
+def test_an_id_that_could_leave_the_directory_is_refused(run_id: object) -> None:
     with pytest.raises(UsageError, match="can't name a directory"):
         read_settings({"run_id": run_id}, {})
+
+
+@pytest.mark.parametrize("run_id", [".", "..", "-x", "a b", "a  b", "x" * 129, "x" * 130, "ä", "ö", "a b "])
+def test_an_id_of_wandbs_that_names_no_directory_becomes_one_that_does(run_id: str) -> None:
+    found = read_settings({"run_id": run_id}, {}).run_id
+    assert is_run_id(found)
+    assert found == read_settings({"run_id": run_id}, {}).run_id != run_id
+
+
+def test_ids_that_differ_stay_apart() -> None:
+    ids = ["a b", "a  b", "a-b", "ä", "ö", "x" * 129, "x" * 130, ".", ".."]
+    assert len({read_settings({"run_id": run_id}, {}).run_id for run_id in ids}) == len(ids)
+    assert read_settings({"run_id": "a b"}, {}).run_id == "a-b-806c5cd3"
+
+
+def test_wandbs_older_words_for_the_modes_are_known() -> None:
+    assert [read_settings({"mode": mode}, {}).mode for mode in ("dryrun", "run")] == ["offline", "online"]
 
 
 def test_a_broken_file_says_where_it_is(tmp_path: Path) -> None:
