@@ -191,3 +191,16 @@ def test_alerts_wait_and_finish_is_quiet_where_asked() -> None:
     )
     assert [alert.title for alert in only_run().said(Alerted)] == ["often", "long", "each", "each", "each"]
     assert "ended after" not in program.stderr
+
+
+def test_a_tensor_with_a_gradient_is_logged_without_torchs_warning() -> None:
+    program = run(
+        """
+        import torch, holter
+        run = holter.init()
+        for step in range(6):
+            run.log({"loss": (torch.ones(3, requires_grad=True) * step).sum(), "lr": 0.1})
+        """
+    )
+    assert sentences(program) == []
+    assert only_run().view.summary == {"loss": 15.0, "lr": 0.1}

@@ -93,7 +93,14 @@ class Recorder:
             raise TypeError(f"log() takes a dict of names and values, got {type(data).__name__}")
         if not -(1 << 63) <= step < 1 << 63:
             raise UsageError(f"a step must fit 64 bits, got {step}")
+        if self._append_packed == self.rows.append_packed and _has_gradient(data):
+            self._append_packed = self._append_detached
         self.rows.append(plain_row(data, self.complain), step, at_ns)
+
+    def _append_detached(self, data: Mapping[str, Any], step: int, at_ns: int, /) -> bool:
+        """For programs that log losses as they are: to pack those makes torch warn of our line."""
+        plain = {key: value.item() if hasattr(value, "requires_grad") else value for key, value in data.items()}
+        return self.rows.append_packed(plain, step, at_ns)
 
     def record(self, record: Record) -> None:
         """Keep one sentence. Raises NotKept."""
@@ -177,6 +184,13 @@ class Recorder:
         elif self._trouble:
             self._trouble = False
             self._complain("deleted:over", f"{self.directory} is back, and the rows with it")
+
+
+def _has_gradient(data: Mapping[str, Any]) -> bool:
+    try:
+        return any(getattr(value, "requires_grad", False) is True for value in data.values())
+    except Exception:  # noqa: BLE001  users' own classes may raise anything from anything
+        return False
 
 
 def as_step(step: Any) -> int:
