@@ -21,9 +21,11 @@ def named_values(value: Any) -> dict[Any, Any] | None:
     if (names := _field_names(kind)) is not None:
         return {name: _read(lambda name=name: getattr(value, name)) for name in names}
     # By name: to import any of them would cost those who have none.
-    if isinstance(value, types.SimpleNamespace) or _is_of(kind, "argparse") or _is_of(kind, "pydantic."):
+    if isinstance(value, types.SimpleNamespace) or _is_a(kind, "Namespace", of="argparse"):
+        return dict(vars(value))
+    if _is_a(kind, "BaseModel", of="pydantic"):  # and not its SecretStr, which hides what it holds
         return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
-    if _is_of(kind, "ml_collections."):
+    if _is_a(kind, "ConfigDict", of="ml_collections"):
         return dict(value.to_dict())
     return None
 
@@ -76,8 +78,8 @@ def _field_names(kind: type) -> list[str] | None:
     return list(names) if issubclass(kind, tuple) and isinstance(names, tuple) else None
 
 
-def _is_of(kind: type, package: str) -> bool:
-    return any(str(each.__module__).startswith(package) for each in kind.__mro__)
+def _is_a(kind: type, name: str, *, of: str) -> bool:
+    return any(each.__name__ == name and str(each.__module__).partition(".")[0] == of for each in kind.__mro__)
 
 
 def _pairs(values: Iterable[Any]) -> dict[str, Any] | None:

@@ -79,9 +79,9 @@ class Items(Sequence[object]):
         return len(self.items)
 
 
-def pydantic_like(**values: Any) -> object:
-    """pydantic is no dependency of the tests: it is recognised by the home of its base class."""
-    base = types.new_class("BaseModel", (), {}, lambda body: body.update({"__module__": "pydantic.main"}))
+def pydantic_like(base_name: str = "BaseModel", /, **values: Any) -> object:
+    """pydantic is no dependency of the tests: it is recognised by the name and home of its base class."""
+    base = types.new_class(base_name, (), {}, lambda body: body.update({"__module__": "pydantic.main"}))
     model: Any = type("Model", (base,), {})()
     model.__dict__.update(values)
     return model
@@ -116,6 +116,11 @@ def test_what_cannot_be_read_costs_only_itself() -> None:
     assert tree == {"model": {"width": "<RuntimeError: Missing mandatory value: width>", "depth": 2}}
     assert complaints == ["'model.width' could not be read (RuntimeError): its description is kept"]
     assert names_given(Node(width="???", depth=2), "config")["depth"] == 2
+
+
+def test_a_secret_that_hides_itself_stays_hidden() -> None:
+    tree = plain_tree({"model": pydantic_like(key=pydantic_like("SecretStr", _secret_value="abc"))}, Complaints())
+    assert "abc" not in str(tree)
 
 
 def test_sets_paths_and_enums_need_no_complaint() -> None:
