@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +10,7 @@ import msgspec
 
 from holter.model.secrets import mask_arguments, masked, masked_patch
 from holter.probes.environment import allowed_variables, parse_environment
-from holter.probes.git import GitDiff, read_git_diff, read_git_state
+from holter.probes.git import GitDiff, GitState, read_git
 from holter.probes.identity import host_name
 from holter.probes.limits import (
     cgroup_cpu_limit,
@@ -80,8 +79,7 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
     source = find_source(
         program.command, program.environment, cwd=program.cwd or "", main_file=_main_file(program, hints)
     )
-    git = read_git_state(program.cwd) if program.cwd else None
-    diff = read_git_diff(program.cwd) if git is not None and program.cwd else None
+    git, diff = (read_git(program.cwd) if program.cwd else None) or (None, None)
     facts = {
         **_host(proc),
         **_limits(program, proc),
@@ -94,7 +92,7 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
         "environment": allowed_variables(program.environment),
         "schedulers": scheduler_identity(program.environment),
         "script": _describe_source(source),
-        "git": None if git is None else {**msgspec.to_builtins(git), **_describe_diff(diff)},
+        "git": _describe_git(git, diff),
     }
     files = {
         SCRIPT_FILE: masked(source.text, is_code=True) if source else b"",
@@ -191,10 +189,13 @@ def _describe_source(source: Source | None) -> dict[str, Any] | None:
     return {"kind": source.kind, "path": source.path, "bytes": len(source.text), "is_cut": source.is_cut}
 
 
-def _describe_diff(diff: GitDiff | None) -> dict[str, Any]:
+def _describe_git(git: GitState | None, diff: GitDiff | None) -> dict[str, Any] | None:
+    if git is None:
+        return None
+    state: dict[str, Any] = msgspec.to_builtins(git)
     if diff is None:
-        return {}
-    return {
+        return state
+    return state | {
         "diff_bytes": len(diff.patch),
         "is_diff_cut": diff.is_cut,
         "untracked": list(diff.untracked[:MOST_UNTRACKED]),
@@ -227,6 +228,8 @@ def _interpreter(command: Sequence[str], environment: Mapping[str, str], *, cwd:
         return ""
     if "/" in command[0]:
         return os.path.normpath(os.path.join(cwd, command[0]))
+    import shutil  # with all that it can unpack: two milliseconds, for those who are watched from outside
+
     return shutil.which(command[0], path=environment.get("PATH")) or ""
 
 

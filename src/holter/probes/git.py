@@ -2,18 +2,19 @@
 
 import os
 import re
-import subprocess
 import threading
 import time
 
 import msgspec
 
-TIMEOUT_S = 2.0
-DIFF_TIMEOUT_S = 5.0
+STATUS_TIMEOUT_S = 3.0
+DIFF_TIMEOUT_S = 4.0
+MOST_STATUS_BYTES = 16 << 20
 MOST_DIFF_BYTES = 1 << 20
 MOST_UNTRACKED = 1000
 # A work tree may name programs of its own to run for some commands; none of them is ours to start.
-_GIT = ("git", "-c", "core.fsmonitor=false", "-C")
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "status.renames=false", "-C")
+_AT_A_GLANCE = "--porcelain=v2 --branch -z --untracked-files=all --ignore-submodules=dirty --no-ahead-behind".split()
 _AS_IT_IS = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/")
 
 
@@ -27,6 +28,17 @@ class GitState(msgspec.Struct, frozen=True):
     """Where it came from, without credentials."""
     is_dirty: bool | None
     """Whether files that git knows differ from the commit."""
+
+
+class _Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at a work tree tells."""
+
+    commit: str
+    """Empty where there is none yet."""
+    branch: str | None
+    changed: tuple[bool, ...] | None = None
+    """For each changed entry: whether it is a file, and not a submodule. None where nobody could look."""
+    untracked: tuple[str, ...] = ()
 
 
 class GitDiff(msgspec.Struct, frozen=True):
@@ -45,34 +57,84 @@ class GitDiff(msgspec.Struct, frozen=True):
         return "".join(names).encode(errors="replace") + self.patch
 
 
-def read_git_state(directory: str) -> GitState | None:
-    """Return the state of the work tree around a directory, or None without one or without git; takes at most 2 s."""
-    deadline = time.monotonic() + TIMEOUT_S
-    commit = _git(directory, deadline, "rev-parse", "HEAD")
-    if not commit:
+def read_git(directory: str) -> tuple[GitState, GitDiff | None] | None:
+    """Return the state of the work tree around a directory and its uncommitted changes; takes 7 s at most.
+
+    None without a work tree, without a commit or without git; no changes where they could not be told in time.
+    """
+    if not _is_in_work_tree(directory):
         return None
-    branch = _git(directory, deadline, "symbolic-ref", "--quiet", "--short", "HEAD")
+    deadline = time.monotonic() + STATUS_TIMEOUT_S
+    status = _read_status(directory, deadline) or _read_head(directory, deadline + DIFF_TIMEOUT_S)
+    if not status.commit:
+        return None
+    deadline += DIFF_TIMEOUT_S
     remote = _git(directory, deadline, "config", "--get", "remote.origin.url")
-    # Last, because in a large work tree it may take all the time there is.
-    changes = _git(directory, deadline, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules")
-    return GitState(
-        commit=commit,
-        branch=branch or None,
+    diff: GitDiff | None = GitDiff(b"", False, status.untracked)
+    if status.changed != ():
+        found = _read(directory, deadline, MOST_DIFF_BYTES, "diff", "HEAD", *_AS_IT_IS)
+        diff = GitDiff(*found, status.untracked) if found is not None else None
+    state = GitState(
+        commit=status.commit,
+        branch=status.branch,
         remote=without_credentials(remote) if remote else None,
-        is_dirty=None if changes is None else bool(changes),
+        is_dirty=_is_dirty(status, diff),
+    )
+    return state, diff
+
+
+def _is_in_work_tree(directory: str) -> bool:
+    """A look at the disk, so that git and what starts it cost those nothing who do without."""
+    if "GIT_DIR" in os.environ:
+        return True
+    path = os.path.realpath(directory)
+    while not os.path.exists(os.path.join(path, ".git")):
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return False
+    return True
+
+
+def _read_status(directory: str, deadline: float) -> _Status | None:
+    """All in one command: each costs as much to start as to answer. None where it fails or the time is up."""
+    found = _read(directory, deadline, MOST_STATUS_BYTES, "status", *_AT_A_GLANCE)
+    return parse_status(found[0]) if found is not None and not found[1] else None
+
+
+def parse_status(text: bytes) -> _Status:
+    """Read what `git status --porcelain=v2 --branch -z` printed. Pure."""
+    head: dict[bytes, str] = {}
+    changed: list[bool] = []
+    untracked: list[str] = []
+    for line in text.split(b"\0"):
+        kind, _, rest = line.partition(b" ")
+        if kind == b"#":
+            name, _, value = rest.partition(b" ")
+            head[name] = os.fsdecode(value)
+        elif kind == b"?" and len(untracked) < MOST_UNTRACKED:
+            untracked.append(os.fsdecode(rest))
+        elif kind in (b"1", b"2", b"u"):
+            changed.append(rest.split(b" ")[1][:1] == b"N")  # S: a submodule
+    commit, branch = head.get(b"branch.oid", ""), head.get(b"branch.head", "")
+    return _Status(
+        commit="" if commit.startswith("(") else commit,
+        branch=None if branch.startswith("(") else branch or None,
+        changed=tuple(changed),
+        untracked=tuple(untracked),
     )
 
 
-def read_git_diff(directory: str) -> GitDiff | None:
-    """Return the uncommitted changes of the whole work tree, or None without one or without git; takes 5 s at most."""
-    deadline = time.monotonic() + DIFF_TIMEOUT_S
-    found = _read(directory, deadline, MOST_DIFF_BYTES, "diff", "HEAD", *_AS_IT_IS)
-    if found is None:
-        return None
-    listing = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", ":/")
-    names, _ = _read(directory, deadline, MOST_DIFF_BYTES, *listing) or (b"", False)
-    untracked = tuple(os.fsdecode(name) for name in names.split(b"\0")[:MOST_UNTRACKED] if name)
-    return GitDiff(patch=found[0], is_cut=found[1], untracked=untracked)
+def _read_head(directory: str, deadline: float) -> _Status:
+    """What is checked out, in a work tree too large for a look at all of it, or by a git before 2.17."""
+    commit = _git(directory, deadline, "rev-parse", "HEAD")
+    branch = _git(directory, deadline, "symbolic-ref", "--quiet", "--short", "HEAD") if commit else None
+    return _Status(commit=commit or "", branch=branch or None)
+
+
+def _is_dirty(status: _Status, diff: GitDiff | None) -> bool | None:
+    if status.changed is not None:
+        return any(status.changed)
+    return bool(diff.patch) if diff is not None and (diff.patch or not diff.is_cut) else None
 
 
 def without_credentials(url: str) -> str:
@@ -92,6 +154,8 @@ def _git(directory: str, deadline: float, *arguments: str) -> str | None:
 
 def _read(directory: str, deadline: float, most: int, *arguments: str) -> tuple[bytes, bool] | None:
     """Return the beginning of what git prints and whether that is not all of it; None where it fails or is missing."""
+    import subprocess  # two milliseconds, which only those pay who use git
+
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         git = subprocess.Popen(

@@ -1,6 +1,7 @@
 """What is recorded once about host and program."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from holter.probes import nvml
 from holter.probes.facts import Hints, collect_facts, command_line, container_hint, operating_system
-from holter.probes.git import GitState, read_git_diff, read_git_state, without_credentials
+from holter.probes.git import GitDiff, GitState, read_git, without_credentials
 from holter.probes.limits import cgroup_cpu_limit, cgroup_memory_limit, cgroup_process_limit, parse_limits
 from holter.probes.packages import installed_packages, packages_beside
 from tests.unit.probes.recordings import write_files
@@ -39,8 +40,21 @@ def work_tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def state_of(directory: Path) -> GitState:
+    found = read_git(str(directory))
+    assert found is not None
+    return found[0]
+
+
+def diff_of(directory: Path) -> GitDiff:
+    found = read_git(str(directory))
+    assert found is not None
+    assert found[1] is not None
+    return found[1]
+
+
 def test_a_clean_work_tree_is_described_without_its_password(work_tree: Path) -> None:
-    assert read_git_state(str(work_tree)) == GitState(
+    assert state_of(work_tree) == GitState(
         commit=git(work_tree, "rev-parse", "HEAD"),
         branch="trunk",
         remote="https://example.org/team/project.git",
@@ -50,11 +64,9 @@ def test_a_clean_work_tree_is_described_without_its_password(work_tree: Path) ->
 
 def test_a_changed_file_makes_it_dirty_and_a_new_one_does_not(work_tree: Path) -> None:
     (work_tree / "notes.txt").write_text("new\n")
-    before = read_git_state(str(work_tree))
+    before = state_of(work_tree)
     (work_tree / "train.py").write_text("print(2)\n")
-    after = read_git_state(str(work_tree))
-    assert before is not None
-    assert after is not None
+    after = state_of(work_tree)
     assert (before.is_dirty, after.is_dirty) == (False, True)
 
 
@@ -64,8 +76,7 @@ def test_the_diff_has_the_changes_of_the_whole_work_tree_and_only_the_names_of_n
     (work_tree / "ignored.log").write_text("never shown\n")
     (work_tree / ".gitignore").write_text("*.log\n")
     (work_tree / "train.py").write_text("print(2)\n")
-    diff = read_git_diff(str(work_tree / "data"))
-    assert diff is not None
+    diff = diff_of(work_tree / "data")
     assert diff.untracked == (".gitignore", "data/new file.txt")
     assert diff.patch.decode().splitlines()[-2:] == ["-print(1)", "+print(2)"]
     assert b"never shown" not in diff.text
@@ -74,8 +85,7 @@ def test_the_diff_has_the_changes_of_the_whole_work_tree_and_only_the_names_of_n
 def test_git_applies_the_diff(work_tree: Path) -> None:
     (work_tree / "notes.txt").write_text("new\n")
     (work_tree / "train.py").write_text("print(2)\n")
-    diff = read_git_diff(str(work_tree))
-    assert diff is not None
+    diff = diff_of(work_tree)
     git(work_tree, "checkout", "train.py")
     (work_tree.parent / "diff.patch").write_bytes(diff.text)
     git(work_tree, "apply", str(work_tree.parent / "diff.patch"))
@@ -84,8 +94,7 @@ def test_git_applies_the_diff(work_tree: Path) -> None:
 
 def test_a_diff_of_many_megabytes_is_cut(work_tree: Path) -> None:
     (work_tree / "train.py").write_text("x = 1\n" * 500_000)
-    diff = read_git_diff(str(work_tree))
-    assert diff is not None
+    diff = diff_of(work_tree)
     assert (len(diff.patch), diff.is_cut) == (1 << 20, True)
 
 
@@ -96,23 +105,67 @@ def test_a_diff_starts_no_program_of_the_work_tree(work_tree: Path) -> None:
     git(work_tree, "config", "diff.evil.textconv", f"touch {mark}; cat")
     git(work_tree, "config", "diff.evil.command", f"touch {mark}")
     git(work_tree, "config", "diff.external", f"touch {mark}")
-    diff = read_git_diff(str(work_tree))
-    assert diff is not None
+    diff = diff_of(work_tree)
     assert b"+print(2)" in diff.patch
     assert not mark.exists()
 
 
 def test_without_a_branch_there_is_still_a_commit(work_tree: Path) -> None:
     git(work_tree, "checkout", "--detach")
-    state = read_git_state(str(work_tree))
-    assert state is not None
-    assert state.branch is None
+    assert state_of(work_tree).commit == git(work_tree, "rev-parse", "HEAD")
+    assert state_of(work_tree).branch is None
 
 
 def test_no_work_tree_and_no_git_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_git_state(str(tmp_path)) is None
+    assert read_git(str(tmp_path)) is None
+    (tmp_path / ".git").mkdir()
+    assert read_git(str(tmp_path)) is None
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert read_git_state(str(tmp_path)) is None
+    assert read_git(str(tmp_path)) is None
+
+
+def test_a_work_tree_without_a_commit_is_none(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    assert read_git(str(tmp_path)) is None
+
+
+def test_a_submodule_at_another_commit_is_in_the_diff_but_makes_nothing_dirty(work_tree: Path, tmp_path: Path) -> None:
+    inner = work_tree / "inner"
+    inner.mkdir()
+    git(inner, "init")
+    git(inner, "commit", "--allow-empty", "-m", "one")
+    git(work_tree, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    git(work_tree, "commit", "-m", "with a submodule")
+    git(inner, "commit", "--allow-empty", "-m", "two")
+    assert state_of(work_tree).is_dirty is False
+    assert b"+Subproject commit" in diff_of(work_tree).patch
+
+
+def test_a_git_that_knows_no_second_porcelain_still_tells_the_commit_and_the_diff(
+    work_tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work_tree / "train.py").write_text("print(2)\n")
+    expected = state_of(work_tree)
+    real, old = shutil.which("git"), tmp_path / "old"
+    old.mkdir()
+    script = f'#!/bin/sh\ncase "$*" in *porcelain=v2*) exit 129;; esac\nexec {real} "$@"\n'
+    (old / "git").write_text(script)
+    (old / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old}:{os.environ['PATH']}")
+    assert state_of(work_tree) == expected
+    assert b"+print(2)" in diff_of(work_tree).patch
+
+
+def test_a_clean_work_tree_costs_two_starts_of_git(
+    work_tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, counting = shutil.which("git"), tmp_path / "counting"
+    counting.mkdir()
+    (counting / "git").write_text(f'#!/bin/sh\necho "$*" >> {counting}/log\nexec {real} "$@"\n')
+    (counting / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{counting}:{os.environ['PATH']}")
+    read_git(str(work_tree))
+    assert len((counting / "log").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
