@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from build_page import find_node
 from holter.server.pages import PAGE
 
 ROOT = Path(__file__).parents[2]
@@ -88,27 +87,6 @@ def test_the_types_are_those_of_the_server(tmp_path: Path) -> None:
     made = tmp_path / "schema.d.ts"
     subprocess.run([sys.executable, ROOT / "scripts" / "page-types", made], check=True, timeout=100)
     assert made.read_text() == GENERATED.read_text(), "the API has changed: python scripts/page-types"
-
-
-def run_tool(*words: str) -> subprocess.CompletedProcess[str]:
-    """A tool of the page's developers, in Node: the system's, or that of the wheel."""
-    node, _ = find_node()
-    return subprocess.run([node, *words], cwd=ROOT / "ui", capture_output=True, text=True, check=False, timeout=110)
-
-
-def test_the_code_fits_its_types() -> None:
-    done = run_tool("node_modules/svelte-check/bin/svelte-check", "--fail-on-warnings", "--output", "machine")
-    assert done.returncode == 0, done.stdout
-
-
-def test_what_needs_no_browser_does_what_it_says(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    done = run_tool("node_modules/vitest/vitest.mjs", "run", "--reporter=json", f"--outputFile={report}")
-    assert done.returncode == 0, done.stdout + done.stderr + (report.read_text() if report.exists() else "")
-    told = json.loads(report.read_text())
-    # A file that is not found is no failure to the tool.
-    assert told["numTotalTestSuites"] > len(list((ROOT / "ui" / "tests").glob("*.test.ts")))
-    assert told["numPassedTests"] == told["numTotalTests"] > 0
 
 
 def test_the_lock_is_that_of_the_package() -> None:

@@ -1,6 +1,7 @@
 """Guards the tail: the longest file, function, parameter list and class."""
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -111,6 +112,7 @@ def wide_classes(found: list[Definition]) -> Iterator[str]:
             yield f"{each.place}: {count} public methods, at most {limit}"
 
 
+@functools.cache
 def definitions_in_source() -> list[Definition]:
     return [
         definition
