@@ -54,6 +54,10 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """When the run's directory had last changed as this was made and nobody was left to add to it; else 0."""
     rules: str = ""
     """Stands for the rules by which it was judged."""
+    kind: str = ""
+    """As `Described.kind`."""
+    processes: tuple[str, ...] = ()
+    """Those of its newest attempt, each in a way that no other process ever has."""
 
 
 class Seen(NamedTuple):

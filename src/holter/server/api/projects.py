@@ -6,6 +6,7 @@ import msgspec
 
 from holter.model.state import CRASHED, FAILED, PREEMPTED, RUNNING
 from holter.server.query.briefs import BRIEF, RunBrief, brief_from
+from holter.server.query.deaths import each_once
 from holter.server.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Among, Compare, Filter
 from holter.storage.runs import RunQuery, SortKey
@@ -80,7 +81,7 @@ def list_projects(visit: Visit, asked: Nothing) -> Projects:
 def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
     """Runs that died within a day, are late, or have warned"""
     recent = All((_DEAD, Compare("ended_at", ">", visit.desk.now() - DAY_S)))
-    found = [Attention(because="died", text=run.cause or run.state, run=run) for run in _find(visit, recent)]
+    found = [Attention(because="died", text=run.cause or run.state, run=run) for run in _deaths(visit, recent)]
     for run in _find(visit, Compare("state", "=", RUNNING), MOST_ALIVE):
         if run.is_stale:
             found.append(Attention(because="stale", text="its heartbeats are late", run=run))
@@ -93,7 +94,7 @@ def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
     """Deaths by cause and place, with the hours that they cost"""
     where: Filter = _DEAD if asked.project is None else All((_DEAD, Compare("project", "=", asked.project)))
     grouped: dict[tuple[str, str], list[RunBrief]] = {}
-    for run in _find(visit, where, asked.limit):
+    for run in _deaths(visit, where, asked.limit):
         grouped.setdefault((run.cause or "unknown", _place(visit, run)), []).append(run)
     groups = [
         Group(
@@ -139,6 +140,12 @@ def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "
         is_counted=False,
     )
     return [brief_from(desk.storage, fields) for fields in desk.storage.runs.query(query).runs]
+
+
+def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunBrief]:
+    found = _find(visit, where, count)
+    rows = {run.id: visit.desk.storage.runs.get(run.id) for run in found}
+    return each_once(found, {run: row for run, row in rows.items() if row is not None})
 
 
 def _warning(visit: Visit, run: str) -> str | None:

@@ -22,6 +22,7 @@ from holter.catalog.run_view import (
 from holter.journal.digest import Digest
 from holter.model.records import Described
 from holter.model.state import RUNNING, Lateness, Outcome, Witness, settle
+from holter.probes.identity import ProcessIdentity
 from holter.storage.runs import RunRow
 
 _FAR_AWAY_NS = 1 << 62
@@ -132,7 +133,13 @@ def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
         summary=merged_summary(programs),
         version=moment.version,
         rules=rules_stamp(),
+        kind=described.kind,
+        processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
     )
+
+
+def _name_of(process: ProcessIdentity) -> str:
+    return f"{process.boot_id}/{process.pid}/{process.started}"
 
 
 def _undescribed(first: Digest, run: str) -> Described:
