@@ -10,8 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.training import begin, record
 from tests.browser.watched import GONE, Watched
-from tests.e2e.programs import wait_until
+from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served, ui
+from tests.unit.catalog.journals import Journal, dead, named
 
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = ("serious", "critical")
@@ -43,6 +44,14 @@ def read_end(page: Page, metric: str) -> int:
 
     wait_until(reads)
     return int(steps[0].replace("\u202f", ""))
+
+
+def slot(run: str) -> int:
+    """The one that a run takes where all are free, as `colours.ts` finds it, for 8 colours or 10."""
+    found = 0x811C9DC5
+    for letter in run.encode():
+        found = (found ^ letter) * 0x01000193 % 2**32
+    return (found ^ (found >> 15)) % 40
 
 
 @pytest.fixture
@@ -242,6 +251,24 @@ def test_a_run_keeps_its_colour(workspace: Page) -> None:
     workspace.reload()
     expect(workspace.get_by_role("row")).to_have_count(3)
     assert colours() == {name: before[name] for name in ("Lines of slow", "Lines of quick")}
+
+
+def test_a_run_keeps_its_colour_also_where_the_page_is_left_at_once(watched: Watched, server: Served) -> None:
+    first = "colour-0"
+    other = next(each for at in range(1, 10_000) if slot(each := f"colour-{at}") == slot(first))
+    for name in (first, other):
+        Journal(data_directory() / "runs" / name, dead()).say(named(name, "colours")).log(range(3)).close()
+    wait_until(lambda: server.get("/runs", project="colours")["total"] == 2)
+    page = watched.open("/p/colours?sort=name")
+
+    def colour(name: str) -> str:
+        swatch = page.get_by_label(f"Lines of {name}", exact=True)
+        return str(swatch.evaluate("each => each.style.getPropertyValue('--colour')"))
+
+    taken = [colour(name) for name in (first, other)]
+    page.goto(f"{server.address}/p/colours?q=name = {other}")
+    expect(page.get_by_role("row")).to_have_count(2)
+    assert colour(other) == taken[1] != taken[0]
 
 
 def test_dragging_zooms_all_charts_and_escape_takes_it_back(workspace: Page) -> None:

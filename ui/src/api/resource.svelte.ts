@@ -12,6 +12,8 @@ export class Resource<T> {
   isLoading = $state(true);
   /** When the data came, in ms since 1970. */
   at = $state(0);
+  /** Nobody asks while it is. */
+  isHeld = false;
   #load: () => Promise<T>;
   #asked: Promise<void> | null = null;
   #isAskedAgain = false;
@@ -26,6 +28,7 @@ export class Resource<T> {
 
   /** Ask again. Several wishes while one is under way are one more question. */
   refresh(): Promise<void> {
+    if (this.isHeld) return Promise.resolve();
     if (this.#asked) {
       this.#isAskedAgain = true;
       return this.#asked;
@@ -79,6 +82,17 @@ export function refreshAll(prefix = ""): void {
   }
 }
 
-export function forgetAll(): void {
-  kept.clear();
+/** While something is deleted nobody asks for what begins so: the answer could only be that it is gone. Returns the way back. */
+export function hold(prefix: string): () => void {
+  const held = [...kept].filter(([key]) => key.startsWith(prefix)).map(([, found]) => found);
+  for (const found of held) found.isHeld = true;
+  return () => {
+    for (const found of held) found.isHeld = false;
+  };
+}
+
+export function forgetAll(prefix = ""): void {
+  for (const key of [...kept.keys()]) {
+    if (key.startsWith(prefix)) kept.delete(key);
+  }
 }

@@ -49,7 +49,11 @@ function readKept(): [string, number][] {
   }
 }
 
+// Whoever leaves at once finds the same colours when they come back.
+window.addEventListener("pagehide", () => timer && keep());
+
 function keep(): void {
+  clearTimeout(timer);
   timer = 0;
   localStorage.setItem(KEPT, JSON.stringify([...slots].slice(-MOST_KEPT)));
 }

@@ -22,6 +22,9 @@ from holter.storage.filters import All, Compare
 from holter.storage.runs import RunQuery
 from holter.wire.odd_numbers import in_words
 
+# It takes a sidecar about a second to ask all who may know why its run died; much longer on a busy machine.
+LAST_WORDS_S, POLL_S = 10.0, 0.1
+
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
@@ -174,14 +177,31 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
 
 def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
     """Remove a run for good; not one that is alive. What is still sent of it is refused"""
-    loaded = visit.desk.casebook.load(asked.run)
+    loaded = _when_settled(visit, asked.run)
     is_settled = loaded.is_settled or (asked.force and loaded.view.state != RUNNING)
     # A person has looked at it: nobody has to wait until it was left alone for a while.
     because = protection(weigh(loaded.view, is_settled=is_settled), time.time() + UNTOUCHED_S)
     if because:
-        raise Refused(409, f"run {asked.run} stays", why=because, do="stop it first; force=true for one that is lost")
+        do = "stop it first; force=true for one that is lost"
+        if not is_settled and _is_dead(loaded):
+            because, do = "its sidecar, or a worker of it, still adds to it", "try again in a moment"
+        raise Refused(409, f"run {asked.run} stays", why=because, do=do)
     remove_run(visit.desk, asked.run, by=visit.who.name)
     return Nothing()
+
+
+def _when_settled(visit: Visit, run: str) -> LoadedRun:
+    """The run; where it died a moment ago, as soon as its sidecar has said its last words, or after a few seconds."""
+    deadline = time.monotonic() + LAST_WORDS_S
+    while True:
+        loaded = visit.desk.casebook.load(run)
+        if loaded.is_settled or not _is_dead(loaded) or time.monotonic() > deadline:
+            return loaded
+        time.sleep(POLL_S)
+
+
+def _is_dead(loaded: LoadedRun) -> bool:
+    return loaded.outcome.is_final and loaded.view.state != RUNNING
 
 
 def _write(loaded: LoadedRun, edited: Edited) -> None:
