@@ -17,6 +17,7 @@ HolterError
 │   ├── DigestMismatch  the bytes of a blob are not those that its name promises: send them again
 │   └── NoBlob        there is no such blob
 ├── NotKept           the disk did not take a record; what to do is in the message
+├── NotSynced         the disk did not confirm what was written; it is tried again with the next flush()
 ├── Refused           the server does not do what a request asks for; it has the HTTP status
 └── Unreachable       no holter server answers there: try again later, or look at the address
 """
@@ -64,6 +65,10 @@ class NewerJournal(JournalError):
 
 class NotKept(HolterError):
     """The journal could not take a record; the reason is the message."""
+
+
+class NotSynced(HolterError):
+    """What was recorded might not survive the death of the machine; the reason is the message."""
 
 
 class StorageError(HolterError):

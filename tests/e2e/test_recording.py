@@ -233,6 +233,33 @@ def test_flush_waits_for_the_disk_and_leaves_a_mark() -> None:
     assert [mark.step for mark in said(only_run().view.directory, Flushed)] == [1, 1, 1]  # type: ignore[attr-defined]  # Flushed
 
 
+def test_a_flush_that_failed_says_so_leaves_no_mark_and_is_made_good_by_the_next_one() -> None:
+    program = run(
+        """
+        import errno, os, holter
+        run = holter.init()
+        run.log({"a": 1})
+        real, failures = os.fdatasync, 2
+        def fdatasync(fd):
+            global failures
+            failures -= 1
+            if failures >= 0: raise OSError(errno.EIO, "Input/output error")
+            real(fd)
+        os.fdatasync = fdatasync
+        os.fsync = lambda fd, fsync=os.fsync: fdatasync(fd) if failures > 0 else fsync(fd)
+        print(run.flush(), run.flush(), run.flush())
+        run.log({"a": 2})
+        print(holter.flush(), holter.log.flush())
+        """
+    )
+    directory = only_run().view.directory
+    assert program.stdout.split() == ["False", "False", "True", "True", "True"]
+    (line,) = program.stderr.splitlines()
+    assert line.startswith(f"holter: flush() failed: Input/output error ({directory}): what was logged survives")
+    assert [mark.step for mark in said(directory, Flushed)] == [1, 2, 2]  # type: ignore[attr-defined]  # Flushed
+    assert [row.values["a"] for row in rows(directory)] == [1, 2]
+
+
 def test_disabled_mode_leaves_nothing_and_starts_nothing() -> None:
     program = run(
         """

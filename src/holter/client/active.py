@@ -120,9 +120,9 @@ class _Log:
         """Record a row in the active run; see `Run.log`."""
         the_run("log()").log(data, step, commit)
 
-    def flush(self) -> None:
-        """Wait until everything logged so far would survive the death of the machine."""
-        the_run("flush()").flush()
+    def flush(self) -> bool:
+        """Wait until everything logged so far would survive the death of the machine; see `Run.flush`."""
+        return the_run("flush()").flush()
 
 
 class _Mapping(MutableMapping[str, Any]):

@@ -119,11 +119,14 @@ class Recorder:
                 self.journal.record(Noted(at_ns=self._clock.now_ns(), text=text[:1000]))
 
     def flush(self) -> None:
-        """Wait until every row so far would survive the death of the machine, and mark the place. Raises OSError."""
+        """Wait until every row so far would survive the death of the machine, then mark the place.
+
+        Raises NotSynced where the disk fails, and leaves no mark then; NotKept where it does not take the mark.
+        """
         with self._lock:
             mark = Flushed(at_ns=self._clock.now_ns(), step=self.next_step)
-            self.journal.record(mark)
         self.journal.sync()
+        self.journal.record(mark)
 
     def close(self, finished: Finished | None) -> None:
         """Keep the end of the run, if it is ours to say, and give back the reserved space. Raises NotKept."""

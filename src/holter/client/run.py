@@ -16,7 +16,7 @@ from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
-from holter.errors import NotKept, RunFinished
+from holter.errors import NotKept, NotSynced, RunFinished
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.records import (
@@ -95,10 +95,23 @@ class Run:
         except Exception as error:  # noqa: BLE001  the boundary; inlined, for a decorator would cost a tenth of the call
             self.report("log", error)
 
-    @harmless
-    def flush(self) -> None:
-        """Wait until everything logged so far would survive the death of the machine; leaves a mark in the charts."""
-        self._recorder.flush()
+    def flush(self) -> bool:
+        """Wait until everything logged so far would survive the death of the machine; leaves a mark in the charts.
+
+        False where the disk fails, which is said: what was logged survives the death of the process all the same, and
+        the next call tries again.
+        """
+        try:
+            if self._finished:
+                raise RunFinished(
+                    f"flush() after finish() of run {self.id}: its sidecar brings what is left to the disk"
+                )
+            self._recorder.flush()
+        except Exception as error:  # noqa: BLE001  the boundary
+            self.report("flush", error)
+            return False
+        self._voice.forget("flush:NotSynced")
+        return True
 
     def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
         """End the run: finished for 0 or None, failed otherwise. Takes 2 s at most, whatever happens. Idempotent."""
@@ -357,7 +370,7 @@ class Run:
 
     def report(self, doing: str, error: Exception) -> None:
         """Count a failure of ours and say it once per cause; with HOLTER_STRICT it is raised instead."""
-        if is_strict() and not isinstance(error, NotKept | RunFinished):
+        if is_strict() and not isinstance(error, NotKept | NotSynced | RunFinished):
             raise error
         self._failures += 1
         if isinstance(error, NotKept):

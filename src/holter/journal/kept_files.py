@@ -136,6 +136,13 @@ def replace_file(path: str, data: bytes) -> None:
         _write(fd, data)
 
 
+def replace_for_good(path: str, data: bytes) -> None:
+    """The same, and the machine may die at any moment: then there is the old file or the new one. Raises OSError."""
+    with _replacing(path) as fd:
+        _write(fd, data)
+        os.fsync(fd)
+
+
 def replace_if_changed(path: str, data: bytes) -> bool:
     """The same, but a file that says so already is left alone. True where it was written. Raises OSError."""
     with contextlib.suppress(OSError):

@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from holter.errors import NotKept
+from holter.errors import NotKept, NotSynced
 from holter.journal.allowance import SMALLEST_SIZE, allow
 from holter.journal.frame import OVERHEAD, RESIDUE, TAIL, Header, encode_header, encode_record, sealed
 from holter.journal.rundir import make_private, segment_path, used_bytes
 from holter.journal.segment import Segment, begin_segment
+from holter.journal.unsynced import Unsynced
 from holter.model.clock import Clock
 from holter.model.records import LASTING, LATEST, Lost, Record
 
@@ -56,7 +57,7 @@ class JournalWriter:
         self._deferred: deque[Callable[[], None]] = deque()
         self._latest: dict[type[Record], bytes] = {}
         self._lasting: deque[bytes] = deque(maxlen=MOST_LASTING)
-        self._unsynced: list[str] = []
+        self._unsynced = Unsynced()
         self._lost_since_ns = self._retry_at_ns = 0
         self.because = ""
 
@@ -115,18 +116,26 @@ class JournalWriter:
                 self._remember(record, body)
 
     def sync(self) -> None:
-        """Wait until everything appended so far would survive the death of the machine. Raises OSError."""
-        with self.lock:
-            paths, self._unsynced = self._unsynced, []
-            fd = os.dup(self._segment.fd) if self._segment else -1
-        for path in paths:
-            _sync_path(path, os.O_RDWR)
-        if fd >= 0:
+        """Wait until everything appended so far would survive the death of the machine.
+
+        Raises NotSynced where the disk fails; the next call tries all of it again.
+        """
+        with self._unsynced.lock:
             try:
-                os.fdatasync(fd)
-            finally:
-                os.close(fd)
-            _sync_path(self.directory, os.O_RDONLY)
+                with self.lock:
+                    self._leave_failed()
+                    path = self._path(self._number)
+                    fd = os.dup(self._segment.fd) if self._segment else -1
+                try:
+                    self._unsynced.sync(path, fd)
+                finally:
+                    if fd >= 0:
+                        os.close(fd)
+            except (OSError, NotKept) as error:
+                raise NotSynced(
+                    f"flush() failed: {self._explain(error)}: what was logged survives the end of the program, but "
+                    "might not survive that of the machine; the next flush() tries again"
+                ) from error
 
     def look_after(self) -> bool:
         """Lay down the open segment again if somebody deleted it; cheap, for once a second. True where all is well."""
@@ -190,6 +199,14 @@ class JournalWriter:
         self._segment, self._put = again, again.put
         segment.close(self._end)
 
+    def _leave_failed(self) -> None:
+        """Close a segment of which the disk has failed to take something: then it can be laid down anew."""
+        if self._segment and not self._busy and self._unsynced.has_failed(self._path(self._number)):
+            with self._undisturbed():
+                lost = self._lost_record()
+                self._open_next(lost, 0)
+                self._have_said(lost)
+
     def _remember(self, record: Record, body: bytes) -> None:
         if isinstance(record, LATEST):
             self._latest[type(record)] = body
@@ -211,9 +228,7 @@ class JournalWriter:
             self._end, self._room = self._end + len(lost), 0 if self._is_reserve else self._segment.size
         else:
             self._open_next(lost, needed)
-        if lost:
-            self._lasting.append(lost[: -TAIL.size])
-            self.lost = 0
+        self._have_said(lost)
         return self._end
 
     def _lost_record(self) -> bytes:
@@ -222,6 +237,11 @@ class JournalWriter:
         now_ns = self._clock.now_ns()
         record = Lost(at_ns=now_ns, records=self.lost, since_ns=self._lost_since_ns, because=self.because)
         return sealed(encode_record(record))
+
+    def _have_said(self, lost: bytes) -> None:
+        if lost:
+            self._lasting.append(lost[: -TAIL.size])
+            self.lost = 0
 
     def _open_next(self, lost: bytes, needed: int) -> None:
         now_ns = self._clock.now_ns()
@@ -248,7 +268,7 @@ class JournalWriter:
             0,
         )
         if old:
-            self._unsynced.append(path)
+            self._unsynced.add(path)
             old.close(end)
 
     def _create(self, number: int, start: bytes, *, needed: int) -> Segment:
@@ -291,14 +311,3 @@ class JournalWriter:
 
 def _no_segment(at: int, data: bytes) -> None:
     raise NotKept("the journal has no open segment")
-
-
-def _sync_path(path: str, flags: int) -> None:
-    try:
-        fd = os.open(path, flags | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

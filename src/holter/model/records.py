@@ -97,9 +97,10 @@ class Alerted(Record, frozen=True, kw_only=True):
 
 
 class Flushed(Record, frozen=True, kw_only=True):
-    """All rows before this one are on the disk itself."""
+    """Every `log()` that had returned at this time is on the disk itself."""
 
     step: int | None = None
+    """The one that came next."""
 
 
 class Preempting(Record, frozen=True, kw_only=True):

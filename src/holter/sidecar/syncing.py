@@ -1,5 +1,6 @@
 """Makes what the journals hold survive the death of the machine, twice a second."""
 
+import contextlib
 import os
 import threading
 import time
@@ -44,6 +45,8 @@ class Syncer:
         self._directory = directory
         self._files: dict[str, _File] = {}
         self._done: set[str] = set()
+        self._is_listed = True
+        """The directory's names of them are on the disk too."""
         self._stopping = threading.Event()
         self._once = threading.Lock()
         self._thread = threading.Thread(target=self._loop, name="sync", daemon=True)
@@ -52,14 +55,9 @@ class Syncer:
     def sync(self) -> None:
         """Bring everything written so far to the disk. A directory that is gone or a failing disk is no error here."""
         with self._once:
-            try:
-                self._open_new()
-                for path, file in list(self._files.items()):
-                    if not file.sync():
-                        self._files.pop(path).close()
-                self._drop_old()
-            except OSError:
-                return  # the client says what it can't keep; we try again
+            for step in (self._open_new, self._sync_all, self._drop_old):
+                with contextlib.suppress(OSError):  # the client says what it can't keep; we try again
+                    step()
 
     def close(self) -> None:
         """Sync a last time and stop; waits for the disk for a bounded time."""
@@ -80,17 +78,24 @@ class Syncer:
             for path in paths
             if path not in self._files and path not in self._done
         ]
+        self._is_listed = self._is_listed and not born
         for path in born:
             self._files[path] = _File(path)
-        if born:
+        if not self._is_listed:
             sync_directory(self._directory)
+            self._is_listed = True
+
+    def _sync_all(self) -> None:
+        for path, file in list(self._files.items()):
+            with contextlib.suppress(OSError):  # the others may lie on better blocks
+                if not file.sync():
+                    self._files.pop(path).close()
 
     def _drop_old(self) -> None:
         """Close segments that have a successor: they are synced for good."""
         for paths in list_segments(self._directory).values():
             for path in paths[:-1]:
                 if path in self._files:
-                    file = self._files.pop(path)
-                    os.fdatasync(file.fd)
-                    file.close()
+                    os.fdatasync(self._files[path].fd)
+                    self._files.pop(path).close()
                     self._done.add(path)
