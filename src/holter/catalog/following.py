@@ -8,8 +8,8 @@ import msgspec
 from holter.catalog.run_view import MAIN, PROGRAM
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, SYNC
-from holter.journal.reader import Frame, is_whole, scan
+from holter.journal.frame import HEAD, HEADER_SIZE
+from holter.journal.reader import Frame, is_whole, read_records, scan
 from holter.journal.rundir import list_segments
 from holter.model.records import FIRST_PACKED, LOOSE_ROW, NUMBERS, Declared, Opened, Record
 from holter.probes.identity import is_alive, writer_of
@@ -140,10 +140,7 @@ def _declare(decoder: Decoder, data: bytes, frames: list[Frame], /) -> None:
 
 def _read_whole(fd: int, at: int) -> tuple[bytes, list[Frame]] | None:
     """The next whole records from a place on, not all of them at once; None where there is none yet."""
-    data = os.pread(fd, CHUNK_BYTES, at)
-    if len(data) == CHUNK_BYTES and not is_whole(data, 0):
-        sync, _, length = HEAD.unpack_from(data)
-        data = os.pread(fd, OVERHEAD + length, at) if sync == SYNC else b""
+    data = read_records(fd, at, CHUNK_BYTES)
     frames = []
     place = 0
     while following := is_whole(data, place):

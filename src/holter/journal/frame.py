@@ -24,6 +24,8 @@ HEAD = struct.Struct("<HHI")  # sync, kind, payload length
 TAIL = struct.Struct("<I")  # checksum
 ROW = struct.Struct("<HHIqQ")  # a packed row: head, step, time in ns; then the values
 OVERHEAD = HEAD.size + TAIL.size
+LARGEST_RECORD = 64 << 20
+"""No frame has more bytes: a length that says so is damaged."""
 
 _HEADER = struct.Struct("<8sHHI16sQQ12x")
 HEADER_SIZE = _HEADER.size + TAIL.size

@@ -6,8 +6,8 @@ import zlib
 from holter.errors import JournalError
 from holter.journal.decoding import Decoder
 from holter.journal.digest import Digest, add_record, add_rows, is_control
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, decode_header
-from holter.journal.reader import Frame, hop, is_whole
+from holter.journal.frame import HEAD, HEADER_SIZE, RESIDUE, decode_header
+from holter.journal.reader import Frame, hop, is_whole, read_records
 from holter.journal.rundir import list_segments
 from holter.model.records import Opened, Saved
 
@@ -96,14 +96,8 @@ def _has_header(fd: int) -> bool:
 
 def _read_whole(fd: int, at: int) -> tuple[bytes, list[Frame]]:
     """The next whole records from a place on, not all of them at once; none where there is none yet."""
-    data = os.pread(fd, CHUNK_BYTES, at)
+    data = read_records(fd, at, CHUNK_BYTES)
     frames, end = hop(data, 0)
-    if not frames and len(data) >= HEAD.size:
-        sync, _, length = HEAD.unpack_from(data)
-        if sync != SYNC or length + OVERHEAD <= len(data):
-            return b"", []
-        data = os.pread(fd, OVERHEAD + length, at)
-        frames, end = hop(data, 0)
     if zlib.crc32(memoryview(data)[:end], RESIDUE) != RESIDUE:
         frames = _walk(data)
     return data, frames

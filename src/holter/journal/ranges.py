@@ -4,11 +4,10 @@ import os
 import zlib
 
 from holter.errors import JournalError, NewerJournal
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, decode_header
-from holter.journal.reader import hop, is_whole, next_whole, scan
+from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, decode_header
+from holter.journal.reader import hop, is_whole, next_whole, read_records, scan
 
 CHUNK_BYTES = 256 << 10
-LARGEST_RECORD = 64 << 20
 
 
 class JournalStream:
@@ -77,7 +76,7 @@ class JournalStream:
 def _whole_end(fd: int, at: int) -> int:
     """Where the whole records end that lie behind a place; damage is passed where a whole record lies behind it."""
     while True:
-        data = _some_records(fd, at)
+        data = read_records(fd, at, CHUNK_BYTES)
         if len(data) < OVERHEAD or data[: HEAD.size] == bytes(HEAD.size):
             return at
         _, end = hop(data, 0)
@@ -91,15 +90,6 @@ def _whole_end(fd: int, at: int) -> int:
             if end < 0:
                 return at
         at += end
-
-
-def _some_records(fd: int, at: int) -> bytes:
-    data = os.pread(fd, CHUNK_BYTES, at)
-    if len(data) >= HEAD.size:
-        sync, _, length = HEAD.unpack_from(data)
-        if sync == SYNC and len(data) < OVERHEAD + length <= LARGEST_RECORD:
-            return os.pread(fd, OVERHEAD + length, at)
-    return data
 
 
 def _read_base(path: str) -> int | None:

@@ -1,12 +1,23 @@
 """Finds the whole records of a segment, also in one that is torn, damaged or still being written."""
 
+import os
 import zlib
 from typing import NamedTuple
 
 import msgspec
 
 from holter.errors import JournalError, NewerJournal
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, SYNC_BYTES, Header, decode_header
+from holter.journal.frame import (
+    HEAD,
+    HEADER_SIZE,
+    LARGEST_RECORD,
+    OVERHEAD,
+    RESIDUE,
+    SYNC,
+    SYNC_BYTES,
+    Header,
+    decode_header,
+)
 
 
 class Frame(NamedTuple):
@@ -89,6 +100,16 @@ def is_whole(data: bytes, at: int) -> int:
     if sync != SYNC or following > len(data):
         return 0
     return following if zlib.crc32(memoryview(data)[at:following], RESIDUE) == RESIDUE else 0
+
+
+def read_records(fd: int, at: int, count: int, /) -> bytes:
+    """So many bytes from a place on, or as many as the record there has. Raises OSError."""
+    data = os.pread(fd, count, at)
+    if len(data) >= HEAD.size:
+        sync, _, length = HEAD.unpack_from(data)
+        if sync == SYNC and len(data) < OVERHEAD + length <= LARGEST_RECORD:
+            return os.pread(fd, OVERHEAD + length, at)
+    return data
 
 
 def _crawl(data: bytes, at: int) -> tuple[list[Frame], int, list[Skipped]]:

@@ -11,10 +11,9 @@ import numpy as np
 from holter.errors import JournalError
 from holter.journal.columns import Stretch, find_stretches, read_packed
 from holter.journal.decoding import LoggedRow, decode_control
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, RESIDUE, SYNC, TAIL, decode_header
-from holter.journal.reader import Frame, is_blank, is_whole, scan
+from holter.journal.frame import HEAD, HEADER_SIZE, RESIDUE, TAIL, decode_header
+from holter.journal.reader import Frame, is_blank, is_whole, read_records, scan
 from holter.journal.rows import Schema
-from holter.journal.writer import LARGEST_RECORD
 from holter.model.records import FIRST_PACKED, NUMBERS, Declared, Record
 from holter.storage.series import Rows
 
@@ -278,14 +277,8 @@ def _alone(frame: Frame, start: int) -> Stretch:
 
 def _read_whole(fd: int, at: int, count: int, /) -> tuple[bytes, list[Stretch], int]:
     """The next whole records from a place on, not all of them at once, and where they end."""
-    data = os.pread(fd, count, at)
+    data = read_records(fd, at, count)
     stretches, end = find_stretches(data, 0)
-    if not stretches and len(data) >= HEAD.size:
-        sync, _, length = HEAD.unpack_from(data)
-        if sync != SYNC or length > LARGEST_RECORD or length + OVERHEAD <= len(data):
-            return data, [], 0
-        data = os.pread(fd, OVERHEAD + length, at)
-        stretches, end = find_stretches(data, 0)
     if zlib.crc32(memoryview(data)[:end], RESIDUE) == RESIDUE:
         return data, stretches, end
     return _walk(data)
