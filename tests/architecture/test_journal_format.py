@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holter.journal import allowance, rows, writer
+from holter.journal import allowance, frame, lasting, rows
 from holter.journal.decoding import Decoder, LoggedRow
 from holter.journal.frame import MAGIC, RESIDUE, SYNC, VERSION
 from holter.journal.reader import scan
@@ -50,9 +50,9 @@ def test_the_page_has_the_numbers_of_the_format() -> None:
 
 def test_the_page_has_the_limits_of_the_writer() -> None:
     for limit in (
-        f"| one record | {writer.LARGEST_RECORD >> 20} MiB |",
+        f"| one record | {frame.LARGEST_RECORD >> 20} MiB |",
         f"| {rows.MOST_SCHEMAS}, with {rows.MOST_SCHEMA_BYTES >> 20} MiB of keys;",
-        f"| lasting records at the start of a segment | {writer.MOST_LASTING} |",
+        f"| lasting records at the start of a segment | {lasting.MOST_OF_A_KIND} of each kind |",
         f"the newest {rows.MOST_LAST_BYTES >> 20} MiB |",
         f"grow from {allowance.FIRST_SIZE >> 10} KiB over 1 and 4 to {allowance.LARGEST_SIZE >> 20} MiB",
         f"every {rows.REDECLARE_MASK + 1:,} rows",

@@ -10,18 +10,17 @@ from functools import partial
 
 from holter.errors import NotKept, NotSynced
 from holter.journal.allowance import SMALLEST_SIZE, allow
-from holter.journal.frame import OVERHEAD, RESIDUE, TAIL, Header, encode_header, encode_record, sealed
+from holter.journal.frame import LARGEST_RECORD, OVERHEAD, RESIDUE, TAIL, Header, encode_header, encode_record, sealed
+from holter.journal.lasting import Lasting
 from holter.journal.rundir import make_private, segment_path, used_bytes
 from holter.journal.segment import Segment, begin_segment
 from holter.journal.unsynced import Unsynced
 from holter.model.clock import Clock
 from holter.model.records import LASTING, LATEST, Lost, Record
 
-LARGEST_RECORD = 64 << 20
 _crc32 = zlib.crc32  # a global is found faster than an attribute
 
 RETRY_NS = 1_000_000_000
-MOST_LASTING = 256
 
 
 class JournalWriter:
@@ -56,7 +55,7 @@ class JournalWriter:
         self._is_sentence = self._is_reserve = False
         self._deferred: deque[Callable[[], None]] = deque()
         self._latest: dict[type[Record], bytes] = {}
-        self._lasting: deque[bytes] = deque(maxlen=MOST_LASTING)
+        self._lasting = Lasting()
         self._unsynced = Unsynced()
         self._lost_since_ns = self._retry_at_ns = 0
         self.because = ""
@@ -112,7 +111,7 @@ class JournalWriter:
                 self.append_held(body)
             finally:
                 self._is_sentence = False
-                # Also what was not kept now stands at the start of the next segment.
+                # Also what was not kept now stands at the start of the next segment, unless it is too large for any.
                 self._remember(record, body)
 
     def sync(self) -> None:
@@ -208,10 +207,12 @@ class JournalWriter:
                 self._have_said(lost)
 
     def _remember(self, record: Record, body: bytes) -> None:
+        if len(body) + TAIL.size > LARGEST_RECORD:
+            return
         if isinstance(record, LATEST):
             self._latest[type(record)] = body
         elif isinstance(record, LASTING):
-            self._lasting.append(body)
+            self._lasting.add(body)
 
     def _make_room(self, needed: int) -> int:
         """Say what was lost meanwhile; open the next segment where this one is full. Returns where the record goes."""
@@ -240,7 +241,7 @@ class JournalWriter:
 
     def _have_said(self, lost: bytes) -> None:
         if lost:
-            self._lasting.append(lost[: -TAIL.size])
+            self._lasting.add(lost[: -TAIL.size])
             self.lost = 0
 
     def _open_next(self, lost: bytes, needed: int) -> None:
@@ -248,7 +249,7 @@ class JournalWriter:
         if now_ns < self._retry_at_ns and not self._is_sentence:
             raise NotKept(self.because)
         header = Header(self.id, self._number + 1, self._base + self._end, now_ns)
-        bodies = [*self._prologue(), *self._latest.values(), *self._lasting]
+        bodies = [*self._prologue(), *self._latest.values(), *self._lasting.bodies()]
         start = encode_header(header) + b"".join(map(sealed, bodies)) + lost
         try:
             segment = self._create(header.segment, start, needed=len(start) + needed + OVERHEAD)

@@ -11,7 +11,7 @@ from holter.journal.digest import Digest, digest
 from holter.journal.frame import HEADER_SIZE, encode_body
 from holter.journal.reader import scan
 from holter.journal.segment import begin_segment
-from holter.model.records import Alerted, Beat, Configured, Described, Finished, Flushed, Noted, Summarised
+from holter.model.records import Alerted, Beat, Configured, Described, Finished, Flushed, Noted, Preempting, Summarised
 from tests.unit.journal.recording import Recording, count_files, leave_open, read, read_rows
 
 pytestmark = pytest.mark.usefixtures("kind_of_segment")
@@ -128,6 +128,34 @@ def test_a_record_larger_than_a_journal_takes_is_refused_and_counted(
     [data] = recording.closed()
     assert [row.values["text"] for row in read_rows(data)] == ["a", "b"]
     assert digested(recording, recording.paths()).said[0].records == 1  # type: ignore[attr-defined]  # a Lost
+
+
+def test_a_record_that_was_too_large_is_not_repeated_in_later_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LARGEST_RECORD", 1 << 20)
+    recording = Recording(tmp_path)
+    recording.say(Configured(at_ns=1, config={"lr": 0.1}))
+    with pytest.raises(NotKept, match="a record of 3 MiB"):
+        recording.say(Configured(at_ns=2, config={"text": "x" * (3 << 20)}))
+    fill(recording, 10_000)
+    recording.journal.close()
+    assert digested(recording, recording.paths()[-1:]).config == {"lr": 0.1}
+
+
+def test_what_others_say_a_thousand_times_does_not_push_out_what_was_said_once(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.say(Alerted(at_ns=0, title="first"))
+    recording.say(Preempting(at_ns=1))
+    for number in range(1000):
+        recording.say(Alerted(at_ns=2 + number, title=str(number)))
+    recording.say(Noted(at_ns=2000, text="last"))
+    fill(recording, 20_000)
+    recording.journal.close()
+    said = digested(recording, recording.paths()[-1:]).said
+    assert said[0] == Preempting(at_ns=1)
+    assert [alert.title for alert in said if isinstance(alert, Alerted)] == [str(n) for n in range(744, 1000)]
+    assert said[-1] == Noted(at_ns=2000, text="last")
 
 
 def test_an_open_segment_reads_like_a_closed_one(tmp_path: Path) -> None:
