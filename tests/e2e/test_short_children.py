@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
 from holter.model.records import ChildExited
 from holter.probes.postmortem.connector import open_connector
+from tests.e2e.launches import UNDER_HOLTER, run_piped
 from tests.e2e.programs import only_run, said, sidecars, start, wait_until
 
 BEGIN = "import os, subprocess, sys, time, holter\nrun = holter.init()\nrun.log({'a': 1})\ntime.sleep(1.5)\n"
@@ -90,3 +92,21 @@ def test_one_that_waited_for_a_child_may_have_left_for_that() -> None:
     assert found.cause == "nonzero-exit"
     assert found.confidence < 0.9
     assert "worker-died" in found.candidates
+
+
+EARLY = """
+import ctypes, multiprocessing
+worker = multiprocessing.get_context("fork").Process(target=ctypes.string_at, args=(0,))
+worker.start()
+worker.join()
+raise RuntimeError(f"worker failed with exit code {worker.exitcode}")
+"""
+
+
+def test_a_worker_that_faults_before_anybody_listens_is_known_by_its_parents_words() -> None:
+    assert run_piped([*UNDER_HOLTER, sys.executable, "-c", EARLY])[0] == 1
+    directory = only_run().view.directory
+    wait_until(lambda: not sidecars(directory), within_s=20)
+    found = only_run().diagnosis
+    assert found is not None
+    assert found.cause == "segmentation-fault"

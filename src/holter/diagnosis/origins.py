@@ -29,10 +29,15 @@ _TRACEBACK = "Traceback (most recent call last)"
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,3}\b")
 _QUEUE_ERRORS = frozenset({"EOFError", "ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"})
 _CODE = re.compile(r"(?:exit\w*|return\w*|code|status|left|ended)\b\D{0,12}?(-?\d{1,3})\b", re.IGNORECASE)
+_NEGATIVE = re.compile(r"(?<![\w.-])-\d{1,2}\b(?!\.\d)")
+_OF_A_CHILD = re.compile(
+    r"(?:worker|child|process|subprocess|rank|job)\S* .*"
+    r"(?:died|dead|failed|crashed|killed|terminated|aborted|gone|lost|exited|left|missing|vanished|disappeared)",
+    re.IGNORECASE,
+)
 _MENTION = re.compile(
     r"exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b"
-    r"|(?:worker|child|process|subprocess|rank|job)\S* .*"
-    r"(?:died|dead|failed|crashed|killed|terminated|aborted|gone|lost|exited|left|missing|vanished|disappeared)",
+    rf"|{_OF_A_CHILD.pattern}",
     re.IGNORECASE,
 )
 
@@ -105,11 +110,15 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     """A child that the subject has waited for and whose end nobody else saw, by the code that the subject's last words
     give: a shell's 128 + n, or Python's -n."""
     end, around, last = evidence.subject, evidence.surroundings, last_line(evidence)
-    has_waited = around is not None and bool(around.children_rss_bytes)
-    if evidence.is_watched or evidence.children or not has_waited or not (end.raised or left_with(end)):
+    most_rss_bytes = around.children_rss_bytes if around is not None else None
+    if evidence.is_watched or evidence.children or most_rss_bytes == 0 or not (end.raised or left_with(end)):
         return None
     said = text or (last.text if last is not None else "")
-    codes = [int(code) for code in _CODE.findall(said)]
+    codes = [
+        int(code) for code in [*_CODE.findall(said), *(_NEGATIVE.findall(said) if _OF_A_CHILD.search(said) else ())]
+    ]
+    if most_rss_bytes is None:  # nobody knows whether it has waited for any
+        codes = [code for code in codes if code < 0 and end.role == "command"]
     numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]
     number = next((each for each in numbers if each in TELLING), None)
     return End(pid=0, role="child", at_ns=_decided_ns(end), status=number, source=BY_SHELL) if number else None

@@ -45,7 +45,7 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     others = _recorded(evidence)
     told = read_last_traceback(own, subject.code, speakers=_speakers(evidence), others=others)
     raised = told or _read_one_line(own, subject.code)
-    if raised is None or _name(raised.type, raised.message) in others or not _may_have_led_to(subject.code, raised):
+    if raised is None or _name(raised.type, raised.message) in others or not _may_have_led_to(subject, raised):
         return evidence
     ranks = _reported_ranks(evidence, raised, lines)
     known = {end.pid: end.raised for end in ranks}
@@ -151,9 +151,9 @@ def _was_logged(found: Sequence[Traceback]) -> bool:
     return first.is_logged
 
 
-def _may_have_led_to(code: int | None, raised: Raised) -> bool:
-    """Python leaves with 1. A script around it may choose another code, but so does who caught it and printed it."""
-    return code == 1 or (looks_uncaught(raised) and "\n" not in raised.message)
+def _may_have_led_to(end: End, raised: Raised) -> bool:
+    """Python leaves with 1: with another code it had caught it. A script around it may choose any."""
+    return end.code == 1 or (not is_python(end) and looks_uncaught(raised) and "\n" not in raised.message)
 
 
 def _reported_ranks(evidence: Evidence, raised: Raised, lines: Sequence[Said], /) -> tuple[End, ...]:

@@ -12,7 +12,7 @@ import msgspec
 
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.origins import about, find_lost_child
-from holter.diagnosis.processes import left_with
+from holter.diagnosis.processes import SHELL_SIGNALS, is_python, left_with
 from holter.diagnosis.texts import USUAL, is_own_raise, type_names
 from holter.model.evidence import End, Evidence
 
@@ -111,6 +111,8 @@ def weigh(child: End, end: End) -> float:
         return WAITED_LONG if went_on_s > WENT_ON_S else WAITED
     if delay_s > SOON_S:
         return 0.0
+    if _has_own_code(end, child):
+        return POSSIBLE
     if delay_s <= AT_ONCE_S and went_on_s <= WENT_ON_S:
         return CHOSE_AT_ONCE if _chose(end) else FELL_AT_ONCE
     if not _chose(end):
@@ -118,6 +120,15 @@ def weigh(child: End, end: End) -> float:
     if end.last_row_ns is None and end.raised is not None:
         return CHOSE_UNSEEN  # nobody knows whether it went on, and its words are about something else
     return POSSIBLE if went_on_s > WENT_ON_S else CHOSE_SOON
+
+
+def _has_own_code(end: End, child: End) -> bool:
+    """A program that left with neither the code of any failure nor one that speaks of the child's signal; scripts
+    choose their codes for what they ran."""
+    is_program = end.finished is not None or is_python(end)
+    number = child.signal or 0
+    usual = {1, number, SHELL_SIGNALS + number, 256 - number}
+    return is_program and end.raised is None and left_with(end) not in usual
 
 
 def _with_rows_of(program: End, end: End) -> End:

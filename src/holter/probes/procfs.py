@@ -23,6 +23,8 @@ class Stat(msgspec.Struct, frozen=True):
     parent: int
     is_exiting: bool
     """Whether the first thread is on its way out, which may take seconds with much memory to give back."""
+    reaped_faults: int
+    """Minor page faults of the children it has waited for: 0 where it has waited for none."""
     major_faults: int
     """Of the process and of the children it has waited for."""
     cpu_ticks: int
@@ -89,6 +91,7 @@ def parse_stat(text: bytes) -> Stat:
         state=fields[0].decode(),
         parent=int(fields[1]),
         is_exiting=bool(int(fields[6]) & PF_EXITING),
+        reaped_faults=int(fields[8]),
         major_faults=int(fields[9]) + int(fields[10]),
         cpu_ticks=int(fields[11]) + int(fields[12]),
         reaped_ticks=int(fields[13]) + int(fields[14]),

@@ -104,6 +104,7 @@ class Autopsy:
         self._hears_exits = hears_exits
         self._began_ns = clock.now_ns()
         self._pids: set[int] = set()
+        self._missed: set[int] = set()
         self._threads: dict[int, int] = {}
         """Whose each of them was."""
         self._children = {True: 0, False: 0}
@@ -126,6 +127,10 @@ class Autopsy:
     def is_busy(self) -> bool:
         """Whether an answer may still come."""
         return self._thread is not None and self._thread.is_alive() and time.monotonic() < self._until
+
+    def has_missed(self, pid: int) -> None:
+        """Children of this process may have ended before anybody listened."""
+        self._missed.add(pid)
 
     def begin(self, death: Death) -> None:
         """Ask about this one. Never blocks."""
@@ -184,7 +189,8 @@ class Autopsy:
             self._guarded(partial(self._ask_scheduler, deaths))
             for death in unclean:
                 if not death.is_child:
-                    self._say(ALL_ASKED, Asked(hears_exits=self._hears_exits), pid=death.pid)
+                    hears_exits = self._hears_exits and death.pid not in self._missed
+                    self._say(ALL_ASKED, Asked(hears_exits=hears_exits), pid=death.pid)
 
     def _ask_for_senders(self, deaths: list[Death]) -> None:
         from holter.journal.signal_log import read_signal_log

@@ -87,6 +87,8 @@ class WatchedRun:
         self.processes.append(Process(watch, pidfd, server=server, added_ns=self._clock.now_ns()))
         self._exits.follow(watch.pid, pidfd)
         self.children.add_root(watch.pid)
+        if watch.by_launcher and _has_waited(watch):
+            self.autopsy.has_missed(watch.pid)
         self._counting.follow(watch.pid)
         self._console.add(watch, pidfd)
         self.beat()
@@ -247,6 +249,12 @@ class WatchedRun:
             Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns)
         )
         yield from self._rows.declarations()
+
+
+def _has_waited(watch: Watch) -> bool:
+    """Whether a command that was started just now is gone already, or one of its children is: nobody heard of that."""
+    stat = read_stat(watch.pid)
+    return stat is None or stat.started != watch.process_started or bool(stat.reaped_faults)
 
 
 def _is_there(watch: Watch) -> bool:

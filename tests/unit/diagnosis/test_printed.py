@@ -98,6 +98,15 @@ def test_an_exit_code_that_python_does_not_use_makes_the_traceback_a_guess() -> 
     assert (found.cause, found.confidence) == ("uncaught-exception", 0.6)
 
 
+def test_a_traceback_that_python_printed_and_another_code_were_both_the_programs_own_doing() -> None:
+    seen = evidence(exited(7, role="command", name="/venv/bin/python3 train.py"), state="failed", said=lines(UNCAUGHT))
+
+    found = diagnose(seen)
+
+    assert found.cause == "nonzero-exit"
+    assert "exit code 7" in found.title
+
+
 def test_a_program_that_said_more_and_chose_a_code_had_caught_it() -> None:
     assert unchanged(exited(3, role="command"), UNCAUGHT + "giving up\n")
 

@@ -267,6 +267,48 @@ def test_a_program_that_went_on_for_long_without_the_victim_ends_for_its_own_rea
     assert diagnose(evidence(chose(), memory=spared, is_watched=False)).cause == "uncaught-exception"
 
 
+@pytest.mark.parametrize("code", [3, 42])
+@pytest.mark.parametrize("how", ["_exit", "atexit"])
+def test_a_code_of_its_own_has_nothing_to_do_with_a_worker_that_faulted(code: int, how: str) -> None:
+    own = exited(code, finished=Finished(at_ns=before(0.1), how=how, exit_code=code))
+    told = diagnose(evidence(own, children=(SEGFAULT,)))
+    assert told.cause == "nonzero-exit"
+    assert told.confidence < 0.9
+    assert "segmentation-fault" in told.candidates
+    command = exited(code, role="command", name="python3 train.py")
+    assert diagnose(evidence(command, children=(SEGFAULT,))).cause == "nonzero-exit"
+
+
+@pytest.mark.parametrize("code", [1, 11, 139, 245])
+def test_the_code_of_any_failure_and_that_of_the_signal_do(code: int) -> None:
+    assert diagnose(evidence(left(code), children=(SEGFAULT,))).cause == "segmentation-fault"
+
+
+def test_a_shell_chooses_a_code_for_what_it_ran() -> None:
+    shell = exited(3, role="command", name="bash -c python3 train.py || exit 3")
+    assert diagnose(evidence(shell, children=(SEGFAULT,))).cause == "segmentation-fault"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("worker failed with exit code -11", "segmentation-fault"),
+        ("worker 3 failed: -11", "segmentation-fault"),
+        ("the loss fell to -11", "uncaught-exception"),
+        ("worker failed with exit code 11", "uncaught-exception"),
+        ("score -11", "uncaught-exception"),
+    ],
+)
+def test_the_exit_code_that_a_command_names_is_that_of_a_worker_which_went_unheard(text: str, cause: str) -> None:
+    command = failed(
+        "RuntimeError", text, statement="raise RuntimeError(text)", role="command", name="python3 train.py"
+    )
+    told = diagnose(evidence(command, is_watched=False))
+    assert told.cause == cause
+    assert told.confidence < 0.9
+    assert diagnose(evidence(command)).cause == "uncaught-exception"
+
+
 def test_what_a_program_says_of_a_command_is_believed_where_its_end_went_unheard() -> None:
     words = "Command 'ffmpeg' died with <Signals.SIGKILL: 9>."
     own = failed("subprocess.CalledProcessError", words, statement="raise subprocess.CalledProcessError(code, 'x')")

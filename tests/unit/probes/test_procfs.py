@@ -19,6 +19,7 @@ def test_a_command_name_with_spaces_and_parentheses_does_not_shift_the_fields() 
         state="S",
         parent=1962,
         is_exiting=False,
+        reaped_faults=812,
         major_faults=9,
         cpu_ticks=176,
         reaped_ticks=24,

@@ -57,6 +57,21 @@ FAULTS = [
     failing("leaves with a text", "import sys\nsys.exit('no data found')", cause="nonzero-exit"),
     failing("leaves with os._exit(4)", "import os\nos._exit(4)", cause="nonzero-exit", code=4),
     failing(
+        "prints its traceback itself and leaves with 7",
+        "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()\nsys.exit(7)",
+        cause="nonzero-exit",
+        code=7,
+    ),
+    failing(
+        "says that it failed in an except block and raises again",
+        "try:\n    [].pop()\nexcept IndexError:\n"
+        "    if RECORDS:\n        import holter\n        holter.finish(exit_code=1)\n    raise",
+    ),
+    failing(
+        "says that it failed and then raises",
+        "if RECORDS:\n    import holter\n    holter.finish(exit_code=1)\nraise ValueError('the training failed')",
+    ),
+    failing(
         "says that it failed and leaves",
         "import sys\nif RECORDS:\n    import holter\n    holter.finish(exit_code=2)\nsys.exit(2)",
         cause="nonzero-exit",

@@ -267,6 +267,21 @@ FAULTS = [
         cause="uncaught-exception",
     ),
     inline(
+        "raises for the exit code of a worker that faulted",
+        "worker = multiprocessing.get_context('fork').Process(target=ctypes.string_at, args=(0,))\n"
+        "worker.start()\nworker.join()\n"
+        "if worker.exitcode:\n    raise RuntimeError(f'worker failed with exit code {worker.exitcode}')",
+        cause="segmentation-fault",
+    ),
+    inline(
+        "leaves with 3 by itself after a worker has faulted",
+        "worker = multiprocessing.get_context('fork').Process(target=ctypes.string_at, args=(0,))\n"
+        "worker.start()\nworker.join()\n"
+        "for _ in range(20):\n    log(loss=0.3); time.sleep(0.02)\nos._exit(3)",
+        cause="nonzero-exit",
+        ends=(3,),
+    ),
+    inline(
         "waits for a result of a pool of which somebody killed the worker",
         f"def work():\n    {STAY}\npool = multiprocessing.get_context('fork').Pool(1)\n"
         "print(pool.apply_async(work).get(timeout=7))",
