@@ -12,6 +12,7 @@ from holter.catalog.ends import AROUND, Traces, ended_by_cell, ends_of_children,
 from holter.catalog.findings import Findings, findings_of
 from holter.catalog.gpu_samples import gpu_events_of
 from holter.catalog.last_words import read_last_words
+from holter.catalog.resuming import is_notebook
 from holter.catalog.run_view import LoadedRun, newest_clients
 from holter.catalog.samples import Samples, memory_of, read_samples, with_counters
 from holter.journal.digest import Digest
@@ -97,7 +98,7 @@ def gather(loaded: LoadedRun) -> Evidence:
         ),
         is_late=outcome.state == CRASHED and not outcome.is_final,
         was_preempting=any(isinstance(record, Preempting) for each in newest for record in each.said),
-        is_notebook=_is_notebook(loaded.facts),
+        is_notebook=is_notebook(loaded.facts),
         config=loaded.view.config,
         facts=loaded.facts,
         unseen={**_missing(subject, samples), **found.unseen},
@@ -225,11 +226,6 @@ def _kernel_events(loaded: LoadedRun, began_ns: int) -> Iterable[KernelEvent]:
 
 def _command(facts: dict[str, Any]) -> str:
     return " ".join(map(str, facts.get("command") or []))
-
-
-def _is_notebook(facts: dict[str, Any]) -> bool:
-    script = facts.get("script") or {}
-    return script.get("kind") == "notebook" or "ipykernel_launcher" in _command(facts)
 
 
 def _missing(subject: End, samples: Samples) -> dict[str, Unseen]:

@@ -138,3 +138,11 @@ def test_another_allocator_is_advised_only_where_the_pieces_would_have_sufficed(
     )
     advice = advise("gpu-out-of-memory", evidence(failed("torch.OutOfMemoryError", message)))
     assert any(f"expandable_segments:True: {unused}" in each for each in advice) is is_told
+
+
+@pytest.mark.parametrize("cause", sorted(CATALOGUE))
+def test_a_notebook_is_never_sent_to_gdb_or_told_to_start_with_holter_run(cause: str) -> None:
+    for role in ("program", "kernel"):
+        for end in (signalled(11, role=role), exited(1, role=role)):
+            told = " ".join(advise(cause, evidence(end, is_notebook=role == "program")))
+            assert not any(word in told for word in ("gdb", "valgrind", "start it with holter run")), told

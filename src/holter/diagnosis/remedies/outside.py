@@ -121,6 +121,8 @@ def watch_it(evidence: Evidence) -> str:
     """What would have told us; nothing for a command that was started so."""
     if evidence.subject.role in ("command", "kernel"):
         return ""
+    if evidence.is_notebook:
+        return "run holter jupyter install once: the Jupyter server then sees how its kernels end"
     return "start it with holter run -- next time: a parent always learns how its child ended"
 
 

@@ -17,12 +17,17 @@ def see_native_stack(evidence: Evidence) -> str:
     """Where exactly it was."""
     if evidence.subject.fault_log:
         return "look at the Python stack of the fatal moment: holter show prints it"
+    if evidence.subject.role == "kernel":
+        return ""  # `resume` says what would keep it
+    if evidence.is_notebook:
+        return "run the cell's code as a script with python -X faulthandler: it prints the stack of the fatal moment"
     return "let it dump its stack: run it with python -X faulthandler, or under gdb --args python"
 
 
 def check_heap(evidence: Evidence) -> str:
     """What glibc and the sanitizers can tell."""
-    del evidence
+    if evidence.is_notebook or evidence.subject.role == "kernel":
+        return "run the cell's code as a script with MALLOC_CHECK_=3: the abort comes later than the fault"
     return (
         "run once with MALLOC_CHECK_=3 (or valgrind) to see who damages the heap: the abort comes later than the fault"
     )

@@ -1,6 +1,5 @@
 """Runs: the table, one run with all that is known of it, what people change about it, its removal."""
 
-import shlex
 import time
 from typing import Annotated, Any
 
@@ -8,11 +7,12 @@ import msgspec
 
 from holter.catalog.command_journal import as_command, write_down
 from holter.catalog.removal import UNTOUCHED_S, protection
+from holter.catalog.resuming import resume_command
 from holter.catalog.run_view import MAIN, LoadedRun
 from holter.catalog.trash import weigh
 from holter.errors import NoRun, Refused
 from holter.journal.digest import Digest
-from holter.model.records import Alerted, Edited, Exited, Finished, Launched
+from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
 from holter.model.state import RUNNING
 from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
 from holter.server.query.tables import TableTexts, read_query
@@ -156,7 +156,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
         has_console=bool(desk.storage.console.transcripts(asked.run)),
         keys=len(desk.storage.series.list_series(asked.run)),
         seq=desk.changes.seq_of("rows", asked.run),
-        resume_command=f"HOLTER_RUN_ID={asked.run} HOLTER_RESUME=allow {shlex.join(command)}" if command else "",
+        resume_command=resume_command(asked.run, command if loaded.view.kind != KERNEL else [], facts=loaded.facts),
     )
 
 
