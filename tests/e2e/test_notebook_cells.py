@@ -235,7 +235,8 @@ def test_a_run_shows_itself_with_its_curves(kernel: Kernel) -> None:
     assert kernel.run("import sys; print('ipywidgets' in sys.modules)").stdout == "False\n"
 
 
-def test_the_page_is_shown_in_a_frame_and_ends_with_the_kernel(kernel: Kernel) -> None:
+@pytest.mark.parametrize("end", ["shut_down", "kill"])
+def test_the_page_is_shown_in_a_frame_and_ends_with_the_kernel(kernel: Kernel, end: str) -> None:
     import httpx
 
     kernel.run(OPEN)
@@ -247,15 +248,35 @@ def test_the_page_is_shown_in_a_frame_and_ends_with_the_kernel(kernel: Kernel) -
     assert "127.0.0.1" in first.headers["content-security-policy"]
     [again] = kernel.run("%holter").displays
     assert again["text/plain"].partition("/p/")[0] == address.partition("/p/")[0]
-    kernel.shut_down()
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            httpx.get(address)
-        except httpx.ConnectError:
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    getattr(kernel, end)()
+    wait_until(lambda: not _answers(address))
+
+
+def _answers(address: str) -> bool:
+    import httpx
+
+    try:
+        httpx.get(address)
+    except httpx.TransportError:
+        return False
+    return True
+
+
+def test_what_is_only_nice_to_know_is_no_error_in_a_notebook(kernel: Kernel) -> None:
+    opened, ended = kernel.run(OPEN), kernel.run("run.finish()")
+    assert (opened.stdout, opened.stderr, ended.stdout, ended.stderr) == ("", "", "", "")
+    [first], [last] = opened.displays, ended.displays
+    assert first["text/plain"].startswith("holter: recording notebook/")
+    assert " ended after " in last["text/plain"]
+    assert "holter: " not in output()  # what we say is no output of the program
+
+
+def test_rows_after_the_end_of_their_run_are_told_once_in_each_cell(kernel: Kernel) -> None:
+    kernel.run(f"{OPEN}; run.finish()")
+    for _ in range(2):
+        said = kernel.run("for step in range(3):\n    run.log({'loss': 1.0})").stderr
+        assert said.count("holter: ") == 1
+        assert "log() after finish()" in said
 
 
 @pytest.mark.parametrize("line", ["%holter ?", "%holter help", "%holter nonsense"])
@@ -298,7 +319,7 @@ def test_notebooks_that_a_tool_runs_are_undisturbed(tool: str, tmp_path: Path) -
     }
     ran = subprocess.run([sys.executable, *commands[tool]], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert outputs(done) == [["stderr"], ["stdout"]]
+    assert outputs(done) == [["display_data"], ["stdout"]]
     view = only_run().view
     assert (view.state, view.rows) == ("finished", 3)
     assert "trained\n" in output()

@@ -14,6 +14,7 @@ from holter.client.disabled import disabled_run
 from holter.client.named_values import names_given
 from holter.client.recorder import Recorder
 from holter.client.run import Run
+from holter.client.shell import current_shell, is_kernel
 from holter.client.sidecar_link import SidecarLink
 from holter.client.wandb_words import Understood
 from holter.errors import NotKept, UsageError
@@ -139,7 +140,8 @@ class _Opening:
         self.launched = launched if is_theirs else None
         self.identity = self._identify(launched)
         silent = settings.silent or bool(self.identity.rank)
-        self.voice = Voice(silent=silent, quiet=settings.quiet or self.launched is not None)
+        show = _show_in_cell if is_kernel() else lambda line: False
+        self.voice = Voice(silent=silent, quiet=settings.quiet or self.launched is not None, show=show)
         self.past = Past()
 
     def open(self) -> Run:
@@ -155,7 +157,7 @@ class _Opening:
         active.watch_program(self.identity.rank)
         _used.add(run.id)
         self._set_bookmark(run)
-        if _in_notebook():
+        if current_shell() is not None:
             from holter.client.notebook.entry import enter  # only notebooks pay for it
 
             enter(run, self.settings.dir, may_show=not self.settings.silent)
@@ -231,7 +233,7 @@ class _Opening:
                 me.opens(self.identity.run, writer, at_ns=self.clock.now_ns(), attempt=attempt),
                 rank=self.identity.rank,
                 launcher=self.launched.journal if self.launched else "",
-                kernel_parent=os.getppid() if _is_kernel() else 0,
+                kernel_parent=os.getppid() if is_kernel() else 0,
             )
 
         self.voice.keep_in(directory)
@@ -327,7 +329,7 @@ def _previous(reinit: Any) -> Run | None:
     current = active.current()
     if current is None or reinit == "create_new":
         return None
-    if _in_notebook() and reinit in (None, "default", True, "finish_previous"):
+    if current_shell() is not None and reinit in (None, "default", True, "finish_previous"):
         current.give_way()
         return None
     if reinit in (True, "finish_previous"):
@@ -356,11 +358,7 @@ def _as_message(path: str) -> str:
     return path
 
 
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and getattr(ipython, "get_ipython", lambda: None)() is not None
+def _show_in_cell(line: str) -> bool:
+    from holter.client.notebook.card import show_line  # only notebooks pay for it
 
-
-def _is_kernel() -> bool:
-    """A notebook's, and not IPython in a terminal."""
-    return _in_notebook() and getattr(sys.modules["IPython"].get_ipython(), "kernel", None) is not None
+    return show_line(line)

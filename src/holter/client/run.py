@@ -14,6 +14,7 @@ from holter.client.capture.description import describe, exit_code_of, exit_text_
 from holter.client.deadline import in_time
 from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
+from holter.client.shell import current_shell
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
 from holter.errors import NotKept, NotSynced, RunFinished
@@ -375,7 +376,7 @@ class Run:
         self._failures += 1
         if isinstance(error, NotKept):
             self._voice.warn("not-kept", f"can't record: {error}; training goes on, recording resumes when it can")
-        elif self._voice.warn(f"{doing}:{type(error).__name__}", str(error) or type(error).__name__):
+        elif self._voice.warn(f"{doing}:{type(error).__name__}:{_cell(error)}", str(error) or type(error).__name__):
             self._recorder.note(f"{doing}: {error}")
 
     def _save(self, glob_str: Any, base_path: Any, policy: str) -> list[str]:
@@ -448,3 +449,9 @@ class Run:
 
 def _is_same(one: Raised, other: Raised | None) -> bool:
     return other is not None and (one.type, one.message) == (other.type, other.message)
+
+
+def _cell(error: Exception) -> int:
+    """The notebook's cell in which a run that has ended is used: it is said once in each."""
+    shell = current_shell() if isinstance(error, RunFinished) else None
+    return int(getattr(shell, "execution_count", 0))

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable
 
 LOG = "debug.log"
 MOST_LOG_BYTES = 1 << 20
@@ -11,11 +12,18 @@ MOST_WAITING = 100
 
 
 class Voice:
-    """Writes `holter: …` lines to stderr. `quiet` leaves warnings, `silent` leaves nothing."""
+    """Writes `holter: …` lines to stderr. `quiet` leaves warnings, `silent` leaves nothing.
 
-    def __init__(self, *, silent: bool = False, quiet: bool = False) -> None:
+    Args:
+        show: takes what is only nice to know, where stderr looks like an error; false where it can't just now.
+    """
+
+    def __init__(
+        self, *, silent: bool = False, quiet: bool = False, show: Callable[[str], bool] = lambda line: False
+    ) -> None:
         self._silent = silent
         self._quiet = quiet
+        self._show = show
         self._said: set[str] = set()
         self._log = ""
         self._waiting: list[str] = []
@@ -29,7 +37,7 @@ class Voice:
     def tell(self, text: str) -> None:
         """Something nice to know."""
         self._note("INFO", text)
-        if not self._quiet:
+        if not self._quiet and not self._silent and not self._show(f"holter: {text}"):
             self._write(text)
 
     def warn(self, cause: str, text: str) -> bool:

@@ -19,6 +19,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("--port", metavar="P", type=int, help="this port and no other; left out, 4658 or the next free")
     parser.add_argument("--no-browser", action="store_true", help="only print the URL")
+    parser.add_argument("--while", dest="while_pid", metavar="PID", type=int, help="leave when this process has ended")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,6 +31,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"holter: already served by process {running.pid}", file=sys.stderr)
         _show(running.url, is_opened=not args.no_browser)
         return 0
+    if args.while_pid is not None:
+        from holter.server.lifetime import leave_with
+
+        leave_with(args.while_pid)
     with Local(data, os.environ, port=args.port) as local:
         if local.was_damaged:
             print(f"holter: {local.was_damaged}; it is being made again", file=sys.stderr)

@@ -48,6 +48,15 @@ def show(text: str, html: str) -> None:
     display({kind: form for kind, form in forms.items() if form}, raw=True)  # type: ignore[no-untyped-call]  # IPython's
 
 
+def show_line(line: str) -> bool:
+    """Show a line of ours, as no error; false where that can't be done. In any thread."""
+    try:
+        show(line, "")
+    except Exception:  # noqa: BLE001  the boundary: a front end that is gone, a kernel that ends
+        return False
+    return True
+
+
 def ask(data: str, runs: Sequence[str], *, others: int) -> Card | None:
     """The card of the last run; None where that ended well. Raises OSError, SubprocessError, MsgspecError."""
     command = [sys.executable, "-P", "-m", "holter.catalog", str(others), *runs]

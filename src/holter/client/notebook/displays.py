@@ -7,6 +7,7 @@ from typing import Any
 from holter.client.capture.patches import Patches
 
 MOST_TEXT = 16 << 10
+OUR_OWN = "holter: "
 _PLAIN = "text/plain"
 
 
@@ -56,7 +57,7 @@ class Displays:
 
     def _keep(self, data: Any, *, is_result: bool) -> None:
         text = data.get(_PLAIN) if isinstance(data, dict) else None
-        if not isinstance(text, str) or self._is_deaf:
+        if not isinstance(text, str) or self._is_deaf or text.startswith(OUR_OWN):
             return
         begin = f"Out[{self._shell.displayhook.prompt_count}]: " if is_result else ""
         self._hand_on(f"{begin}{text[:MOST_TEXT]}\n".encode("utf-8", "replace"))

@@ -17,6 +17,7 @@ from holter.client.notebook.displays import Displays
 from holter.client.notebook.place import Place, find_place
 from holter.client.notebook.predecessors import Registry
 from holter.client.run import Run
+from holter.client.shell import current_shell
 from holter.model.clock import Clock
 from holter.model.records import KernelAsked
 from holter.probes.identity import ProcessIdentity, identify
@@ -177,12 +178,6 @@ def _add_to(directory: str, asked: KernelAsked, *, run: str, attempt: int) -> No
     from holter.catalog.command_journal import as_command, write_down  # milliseconds that every `init()` would cost
 
     write_down(directory, [asked], opened=as_command(run, attempt))
-
-
-def current_shell() -> Any:
-    """The shell of IPython in which this program runs; None anywhere else. Imports nothing."""
-    ipython = sys.modules.get("IPython")
-    return getattr(ipython, "get_ipython", lambda: None)() if ipython is not None else None
 
 
 def this_kernel() -> Kernel | None:

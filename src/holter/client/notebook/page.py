@@ -1,7 +1,5 @@
 """The web page inside of a notebook: finds the `holter ui` of these runs, or starts one for as long as the kernel."""
 
-import atexit
-import contextlib
 import os
 import re
 import select
@@ -20,7 +18,7 @@ _started: list["subprocess.Popen[bytes]"] = []
 
 def find_page(data: str) -> str:
     """The address of the page with its token. Blocks while one is being started; raises OSError where none can be."""
-    command = [sys.executable, "-P", "-m", "holter", "ui", "--no-browser"]
+    command = [sys.executable, "-P", "-m", "holter", "ui", "--no-browser", "--while", str(os.getpid())]
     server = subprocess.Popen(
         command,
         env={**way_to_package(os.environ), "HOLTER_DIR": data},
@@ -34,8 +32,6 @@ def find_page(data: str) -> str:
         server.terminate()
         server.wait()
         raise OSError("`holter ui` did not start; run it in a terminal to see why")
-    if not _started:
-        atexit.register(_stop)
     # Those that only told of another, which serves these runs already, have left or are about to.
     _started[:] = [*(each for each in _started if each.poll() is None), server]
     return url
@@ -51,12 +47,6 @@ def _read_url(server: "subprocess.Popen[bytes]") -> str:
         if (match := _URL.search(said)) and b"\n" in said[match.end() :]:
             return match[0].decode()
     return ""
-
-
-def _stop() -> None:
-    for server in _started:
-        with contextlib.suppress(OSError):
-            server.terminate()
 
 
 def as_seen_from_browser(url: str, path: str, *, environ: Mapping[str, str]) -> str:
