@@ -22,6 +22,14 @@ EXTENSION = Path(__file__).parents[2] / "jupyterlab-holter"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 LOADS_WITHIN_MS = 90_000
 SHOWN_WITHIN_MS = 30_000
+SLOW_SERVER = """
+const real = window.fetch;
+window.fetch = async (...asked) => {
+  const url = String(asked[0].url ?? asked[0]);
+  if (/[/]api[/](sessions|kernels)([/][^/]+)?[?]/.test(url)) await new Promise(done => setTimeout(done, 2000));
+  return real(...asked);
+};
+"""
 NOTEBOOK = {
     "cells": [{"cell_type": "code", "id": "one", "metadata": {}, "outputs": [], "source": "", "execution_count": None}],
     "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
@@ -187,6 +195,7 @@ def test_a_kernel_near_its_limit_is_red_and_dies_with_the_right_card(served: Jup
 def test_a_kernel_that_jupyter_has_given_up_on_says_so_with_the_card_of_its_last_death(
     served: Jupyter, page: Page, tmp_path: Path, url: str
 ) -> None:
+    page.add_init_script(SLOW_SERVER)  # what the dialog tells people to do must work as soon as they read it
     with dying_at_start(served, tmp_path / "die") as die:
         notebook = Notebook(served, page, f"loop-{len(url)}", url=url)
         notebook.wait_until_idle()

@@ -70,7 +70,7 @@ class DeathDialog {
     if (!death?.is_death || asked !== this.asked) {
       return;
     }
-    this.show(death);
+    await this.tell(death, asked);
     // Jupyter gives up after some deaths in a row, and seldom says so: the notebook's channels are closed by then.
     for (let looks = 0; looks < MOST_LOOKS && !death.is_given_up && !isWell(kernel); looks += 1) {
       await new Promise(resolve => setTimeout(resolve, LOOK_EVERY_MS));
@@ -80,17 +80,27 @@ class DeathDialog {
         return;
       }
       if (death.is_given_up || (death.in_a_row !== last.in_a_row && this.body())) {
-        this.show(death);
+        await this.tell(death, asked);
       }
+    }
+  }
+
+  /**
+   * @param {import('../../types/lab').Death} death
+   * @param {number} asked which question it answers
+   */
+  async tell(death, asked) {
+    if (death.is_given_up) {
+      // Until JupyterLab has heard that the kernel is gone, the menu that we send people to restarts one that is not there.
+      await this.app.serviceManager.sessions.refreshRunning().catch(() => {});
+    }
+    if (asked === this.asked) {
+      this.show(death);
     }
   }
 
   /** @param {import('../../types/lab').Death} death */
   show(death) {
-    if (death.is_given_up) {
-      // Until JupyterLab has heard that the kernel is gone, its menu restarts one that is not there.
-      void this.app.serviceManager.sessions.refreshRunning();
-    }
     const body = this.body();
     if (!body) {
       this.open(death);
