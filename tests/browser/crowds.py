@@ -8,7 +8,7 @@ from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Configured, Described, Exited, Finished, Opened
+from holter.model.records import CellStarted, Configured, Described, Exited, Finished, Opened, Record
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
@@ -17,13 +17,24 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
         config = config_of(number)
-        _write(f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, exit_code=0)
+        _write(
+            f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, last_words=_end
+        )
     wait_until(lambda: server.get("/runs", project="sweep", filter="state = finished")["total"] == many, within_s=60)
 
 
 def write_dead(run: str, *, project: str) -> None:
     """A run that ended with an error."""
-    _write(run, project=project, name=run, exit_code=1)
+    _write(run, project=project, name=run, last_words=lambda at_ns: _end(at_ns, exit_code=1))
+
+
+def write_notebook(run: str, *, project: str, cell: str) -> None:
+    """The run of a notebook that ended with an error in a cell."""
+
+    def fail(at_ns: int) -> list[Record]:
+        return [CellStarted(at_ns=at_ns, ordinal=9, number=12, source=cell), *_end(at_ns, exit_code=1)]
+
+    _write(run, project=project, name=run, last_words=fail)
 
 
 def write_silent(run: str, *, project: str) -> None:
@@ -55,6 +66,10 @@ def _opened(run: str, at_ns: int, writer: str, /) -> Opened:
     )
 
 
+def _end(at_ns: int, *, exit_code: int = 0) -> list[Record]:
+    return [Finished(at_ns=at_ns, exit_code=exit_code)]
+
+
 def _write(
     run: str,
     *,
@@ -62,7 +77,7 @@ def _write(
     name: str,
     config: dict[str, Any] | None = None,
     value: float = 0.0,
-    exit_code: int | None = None,
+    last_words: Callable[[int], list[Record]] = lambda at_ns: [],
 ) -> None:
     clock = Clock()
     began_ns = clock.now_ns()
@@ -79,6 +94,6 @@ def _write(
     writer.record(Configured(at_ns=began_ns, config=config or {}))
     for step in range(5):
         rows.append({"loss": value + step}, step, clock.now_ns())
-    if exit_code is not None:
-        writer.record(Finished(at_ns=clock.now_ns(), exit_code=exit_code))
+    for record in last_words(clock.now_ns()):
+        writer.record(record)
     writer.close()

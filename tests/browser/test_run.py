@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
-from tests.browser.crowds import write_vanished
+from tests.browser.crowds import write_notebook, write_vanished
 from tests.browser.talking import HOSTILE, begin_talk, record_talk
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
@@ -75,6 +75,14 @@ def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched:
     )
     expect(page.get_by_role("region", name="Not the cause")).to_contain_text("Host out of memory")
     expect(page.get_by_role("region", name="The same cause")).to_contain_text("it is the first")
+
+
+def test_the_diagnosis_of_a_notebook_shows_the_cell_in_which_it_ended(watched: Watched, server: Served) -> None:
+    write_notebook("book0001", project="books", cell="for batch in loader:\n    train(batch)  # <b>")
+    wait_until(lambda: is_known(server, "book0001"))
+    page = watched.open("/p/books/r/book0001/diagnosis")
+    cell = page.get_by_role("region", name=re.compile(r"^Cell In\[12\], after "))
+    expect(cell.locator("pre")).to_have_text("for batch in loader:\n    train(batch)  # <b>")
 
 
 def test_the_same_cause_in_another_run_is_a_link_away(watched: Watched, server: Served, killed: str) -> None:

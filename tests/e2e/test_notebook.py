@@ -41,7 +41,7 @@ def test_the_next_kernel_shows_how_the_one_before_died(name: str, kernel: Kernel
         card = shown.card
         assert death.cause in card
         assert death.said in card
-        assert "in cell [3]" in card
+        assert "in cell In[3]" in card
         assert "data  numpy.ndarray" in card
         assert successor.run(OPEN).cards == []
 
@@ -92,7 +92,7 @@ def test_a_restart_in_the_middle_of_a_cell_is_shown(code: str, kernel: Kernel) -
     assert state_of_only_run() == ("failed", "kernel-restarted")
     card = kernel.run(OPEN).card
     assert "kernel-restarted" in card
-    assert "in cell [2]" in card
+    assert "in cell In[2]" in card
 
 
 def test_a_restart_interrupts_the_block_of_a_run_and_is_told_from_an_interrupt(kernel: Kernel) -> None:

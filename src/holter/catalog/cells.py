@@ -59,6 +59,12 @@ def read_cell_numbers(paths: Sequence[str]) -> dict[str, int]:
     return numbers
 
 
+def cell_at(paths: Sequence[str], at_ns: int) -> CellStarted | None:
+    """The last cell that had begun by then. Raises OSError, NewerJournal."""
+    began = [each for each in _read(paths) if isinstance(each, CellStarted) and each.at_ns <= at_ns]
+    return max(began, key=lambda each: each.ordinal, default=None)
+
+
 def with_named_cells(end: End, numbers: Mapping[str, int]) -> End:
     """The same with `In[12]` for the file that Python takes a cell for. Pure."""
     return msgspec.structs.replace(

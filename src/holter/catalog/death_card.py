@@ -11,6 +11,7 @@ from holter.model.records import CellStarted, HeldVariable
 SOURCE_LINES = 6
 MOST_LINE = 160
 MOST_ADVICE = 4
+TO_DO = "What to do"
 BARS = "▁▂▃▄▅▆▇█"
 SPARK_WIDTH = 32
 WIDTH, HEIGHT, TOP = 560.0, 84.0, 14.0
@@ -69,7 +70,7 @@ def _sections(death: Death) -> Iterator[tuple[str, list[str]]]:
     if death.stack:
         yield "Where it was", [f"| {_cut(each)}" for each in death.stack]
     if death.advice:
-        yield "What to do", [f"{number}. {_clean(each)}" for number, each in enumerate(death.advice[:MOST_ADVICE], 1)]
+        yield TO_DO, [f"{number}. {_clean(each)}" for number, each in enumerate(death.advice[:MOST_ADVICE], 1)]
 
 
 def _html(death: Death, others: int) -> str:
@@ -84,12 +85,13 @@ def _html(death: Death, others: int) -> str:
 
 
 def _html_sections(death: Death) -> Iterator[str]:
-    for heading, lines in _sections(death):
+    """What to do first: a dialog is small, and whoever reads no further has read that."""
+    for heading, lines in sorted(_sections(death), key=lambda section: section[0] != TO_DO):
         yield f'<div style="{_SMALL}">{_escaped(heading)}</div>'
         if heading == "Memory" and death.curve is not None:
             yield _chart(death.curve)
             yield f"<div>{_escaped(_memory_words(death.curve))}</div>"
-        elif heading == "What to do":
+        elif heading == TO_DO:
             items = "".join(f"<li>{_escaped(line.partition(' ')[2])}</li>" for line in lines)
             yield f'<ol style="margin:0;padding-left:20px">{items}</ol>'
         else:
@@ -140,13 +142,14 @@ def _memory_words(curve: Curve) -> str:
 def _headline(death: Death) -> str:
     where = ", while no cell was running" if death.has_seen_cells else ""
     if death.cell is not None:
-        where = f", in {_cell_name(death.cell).lower()}"
+        name = _cell_name(death.cell)
+        where = f", in {name[0].lower()}{name[1:]}"
     ago = words.seconds(max(0.0, death.now - death.ended_at))
     return f"the kernel before this one died {ago} ago{where}"
 
 
 def _cell_name(cell: CellStarted) -> str:
-    return f"Cell [{cell.number}]" if cell.number else "A cell"
+    return f"Cell In[{cell.number}]" if cell.number else "A cell"
 
 
 def _certainty(death: Death) -> str:

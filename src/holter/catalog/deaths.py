@@ -7,15 +7,15 @@ import msgspec
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.explanation import explained
+from holter.catalog.fatal_cell import fatal_cell, told_by_cells
 from holter.catalog.gathering import gather
 from holter.catalog.inquiry import inquire
-from holter.catalog.run_view import LoadedRun, newest_clients
+from holter.catalog.run_view import LoadedRun
 from holter.catalog.samples import OWN, read_samples
-from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.model.cell_names import shown
 from holter.model.evidence import Evidence, Memory
-from holter.model.records import CellStarted, HeldVariable, KernelAsked
+from holter.model.records import CellStarted, HeldVariable
 from holter.model.state import FINISHED, RUNNING
 
 MOST_OUTPUT = 8
@@ -74,9 +74,7 @@ def death_of(loaded: LoadedRun, evidence: Evidence, *, now: float) -> Death:
     """The same from what is known already."""
     diagnosis = explained(loaded, evidence)
     ended_ns = loaded.by_itself.ended_at_ns or evidence.ended_ns
-    told = _told_by_cells(loaded.digests)
-    is_through = told is None or (_is_through(told) and not _was_cut_short(told, loaded.said(KernelAsked)))
-    cell = told.cell if told is not None and not is_through else None
+    told, cell = told_by_cells(loaded.digests), fatal_cell(loaded)
     since_ns = cell.at_ns if cell is not None else ended_ns
     return Death(
         run=loaded.view.id,
@@ -105,22 +103,6 @@ def limit_of(memory: Memory) -> tuple[float, str] | None:
     if memory.total_bytes:
         limits.append((memory.total_bytes, "the machine's memory"))
     return min(limits, default=None)
-
-
-def _told_by_cells(digests: Sequence[Digest]) -> Digest | None:
-    """The journal of the kernel itself."""
-    told = [each for each in newest_clients(list(digests)) if each.cell is not None]
-    return told[-1] if told else None
-
-
-def _is_through(told: Digest) -> bool:
-    return told.cell is not None and told.cell_ended is not None and told.cell_ended.ordinal >= told.cell.ordinal
-
-
-def _was_cut_short(told: Digest, asked: Sequence[KernelAsked]) -> bool:
-    """Whether its last cell ended because a server interrupts the cell before it restarts the kernel."""
-    was_interrupted = told.cell_ended is not None and told.cell_ended.error.startswith("KeyboardInterrupt")
-    return was_interrupted and any(each.is_busy for each in asked if each.kind != "interrupt")
 
 
 def _curve(loaded: LoadedRun, evidence: Evidence, *, ended_ns: int) -> Curve | None:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from holter.catalog.closest_call import closest_call
+from holter.catalog.fatal_cell import as_told
 from holter.catalog.run_view import LoadedRun
 from holter.catalog.testimony import testimony
 from holter.model.evidence import REQUESTS, Evidence
@@ -35,6 +36,7 @@ def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
         "not_observable": [
             {"what": each.cause, "because": each.because, "remedy": each.remedy} for each in diagnosis.not_observable
         ],
+        "cell": as_told(loaded),
     }
 
 

@@ -35,10 +35,10 @@ NOTHING = msgspec.structs.replace(
 
 def test_the_text_has_all_there_is_to_say() -> None:
     assert render(DEATH).text.splitlines() == [
-        "holter: the kernel before this one died 12 s ago, in cell [7]",
+        "holter: the kernel before this one died 12 s ago, in cell In[7]",
         "  Its cgroup had used up its 512 MiB of memory",
         "  cgroup-out-of-memory, certain (99 %)",
-        "  Cell [7], after 21 s",
+        "  Cell In[7], after 21 s",
         "    | for x in loader:",
         "    |     train(x)",
         "  Memory",
@@ -52,6 +52,11 @@ def test_the_text_has_all_there_is_to_say() -> None:
         "    2. lower the batch size",
         "  More: holter why abcd1234",
     ]
+
+
+def test_a_dialog_begins_with_what_to_do() -> None:
+    shown = render(DEATH).html
+    assert shown.index(DEATH.title) < shown.index("What to do") < shown.index("Cell In[7]") < shown.index("<svg")
 
 
 def test_what_nobody_knows_is_left_out() -> None:

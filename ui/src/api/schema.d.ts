@@ -1296,6 +1296,8 @@ export interface components {
             contributing: string[];
             ruled_out: components["schemas"]["RuledOutJson"][];
             not_observable: components["schemas"]["UnseenJson"][];
+            /** @default null */
+            cell: components["schemas"]["FatalCell"] | null;
         };
         /**
          * FactJson
@@ -1322,6 +1324,15 @@ export interface components {
             what: string;
             because: string;
             remedy: string;
+        };
+        /**
+         * FatalCell
+         * @description As programs are told of it.
+         */
+        FatalCell: {
+            number: number;
+            source: string;
+            ran_s: number;
         };
         /**
          * Marks

@@ -9,6 +9,7 @@ import argparse
 import time
 
 from holter.catalog.explanation import as_json, explained
+from holter.catalog.fatal_cell import as_told
 from holter.catalog.gathering import gather
 from holter.catalog.run_view import LoadedRun
 from holter.cli.choice import load_explained
@@ -47,7 +48,7 @@ def as_lines(loaded: LoadedRun, evidence: Evidence, *, seen: Look) -> list[str]:
     """The verdict for people."""
     now = time.time()
     lines = [_headline(loaded, seen), "", *verdict_lines(explained(loaded, evidence), seen, now=now)]
-    sections = {"Its ranks": ranks_lines(evidence, now=now), **_stack(evidence)}
+    sections = {"Its ranks": ranks_lines(evidence, now=now), **_cell(loaded), **_stack(evidence)}
     for title, found in sections.items():
         if found:
             lines += ["", seen.paint(title, "bold"), *(f"  {clean(line)}" for line in found)]
@@ -61,6 +62,15 @@ def _headline(loaded: LoadedRun, seen: Look) -> str:
     took = f"for {duration(view.duration_s)}" if view.state == RUNNING else f"after {duration(view.duration_s)}"
     rows = f", {plural(view.rows, 'row')}, the last for step {view.last_step}" if view.rows else ""
     return f"{seen.paint(clean(view.name), 'bold')} ({view.id})  {state} {took}{rows}"
+
+
+def _cell(loaded: LoadedRun) -> dict[str, list[str]]:
+    """The first lines of the notebook's cell in which it ended."""
+    cell = as_told(loaded)
+    if cell is None:
+        return {}
+    name = f"Cell In[{cell.number}]" if cell.number else "A cell"
+    return {f"{name}, after {duration(cell.ran_s)}": cell.source.strip("\n").splitlines()[:TRACEBACK_LINES]}
 
 
 def _stack(evidence: Evidence) -> dict[str, list[str]]:

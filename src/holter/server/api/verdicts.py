@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from holter.catalog.fatal_cell import FatalCell
 from holter.catalog.marking import mark
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
@@ -52,6 +53,8 @@ class VerdictJson(msgspec.Struct, frozen=True):
     contributing: list[str]
     ruled_out: list[RuledOutJson]
     not_observable: list[UnseenJson]
+    cell: FatalCell | None = None
+    """Of a notebook: the cell in which it ended."""
 
 
 class NewMark(msgspec.Struct, frozen=True, kw_only=True):
