@@ -40,6 +40,9 @@ def test_a_training_cell_that_failed_is_how_its_run_ended(kernel: Kernel) -> Non
     told = why(kernel)
     assert (told["state"], told["cause"]) == ("failed", "uncaught-exception")
     assert told["title"].startswith("ValueError: no data, raised at In[2], line 4 in train")
+    assert (told["cell"]["number"], told["cell"]["source"]) == (2, FAIL)
+    text = subprocess.run([*HOLTER, "why"], capture_output=True, text=True, check=True).stdout
+    assert "Cell In[2], after " in text
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ SLOW_SERVER = """
 const real = window.fetch;
 window.fetch = async (...asked) => {
   const url = String(asked[0].url ?? asked[0]);
-  if (/[/]api[/](sessions|kernels)([/][^/]+)?[?]/.test(url)) await new Promise(done => setTimeout(done, 2000));
+  const isSlow = window.isServerSlow && /[/]api[/](sessions|kernels)([/][^/]+)?[?]/.test(url);
+  if (isSlow) await new Promise(done => setTimeout(done, 4000));
   return real(...asked);
 };
 """
@@ -200,6 +201,7 @@ def test_a_kernel_that_jupyter_has_given_up_on_says_so_with_the_card_of_its_last
         notebook = Notebook(served, page, f"loop-{len(url)}", url=url)
         notebook.wait_until_idle()
         die.touch()
+        page.evaluate("window.isServerSlow = true")
         os.kill(notebook.pid, signal.SIGKILL)
         title = page.locator(".jp-Dialog-header")
         expect(title).to_have_text("The kernel died again, and is not restarted any more", timeout=LOADS_WITHIN_MS)

@@ -103,10 +103,20 @@ def _end_of(each: Digest, digests: Sequence[Digest], traces: Traces, /, *, is_on
 
 def ended_by_cell(end: End, failed: Raised) -> End:
     """A kernel whose run ended with a cell that failed, though the kernel itself lived on: as of that moment."""
-    raised = msgspec.structs.replace(failed, where="main")
     code = 130 if failed.type == "KeyboardInterrupt" else 1
-    finished = Finished(at_ns=failed.at_ns, exit_code=code, how="cell")
-    return msgspec.structs.replace(end, at_ns=failed.at_ns, status=None, source="", raised=raised, finished=finished)
+    # What it was sent later put it away.
+    signals = tuple(each for each in end.signals if each.at_ns <= failed.at_ns)
+    return msgspec.structs.replace(
+        end,
+        at_ns=failed.at_ns,
+        status=None,
+        source="",
+        raised=msgspec.structs.replace(failed, where="main"),
+        finished=Finished(at_ns=failed.at_ns, exit_code=code, how="cell"),
+        signals=signals,
+        handled=tuple(dict.fromkeys(each.signal for each in signals if each.is_handled)),
+        fault_log="",
+    )
 
 
 def _beside(raised: Sequence[Raised], ending: Sequence[Raised]) -> list[Raised]:
