@@ -159,11 +159,11 @@ class Jupyter:
         self._kernels.append(Kernel(self, made["kernel"]["id"], made["id"]))
         return self._kernels[-1]
 
-    def add_kernelspec(self, name: str, **environ: str) -> None:
+    def add_kernelspec(self, name: str, *, python: str = sys.executable, **environ: str) -> None:
         """A Python of another environment."""
         folder = self.home / "data" / "kernels" / name
         folder.mkdir(parents=True, exist_ok=True)
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         spec = {"argv": argv, "display_name": name, "language": "python", "env": environ}
         (folder / "kernel.json").write_text(json.dumps(spec))
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import time
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,30 @@ def test_a_server_that_is_stopped_shuts_its_kernels_down(
         served.process.wait(30)
 
         assert verdict(kernel, run) == expected
+
+
+def test_a_kernel_whose_environment_lacks_ipykernel_says_so_and_how_to_mend_it(served: Jupyter, tmp_path: Path) -> None:
+    venv.create(tmp_path / "hollow", with_pip=False, symlinks=True)
+    python = tmp_path / "hollow" / "bin" / "python"
+    served.add_kernelspec("hollow", python=str(python))
+    kernel = served.open_notebook("hollow.ipynb", spec="hollow")
+    wait_until(lambda: served.http.get(f"/holter/kernels/{kernel.id}/death").status_code == 200, within_s=30)
+    death = served.death(kernel)
+    served.close_notebook(kernel)
+
+    assert (death["state"], death["cause"]) == ("failed", "uncaught-exception")
+    told = "The notebook's kernel could not start: ModuleNotFoundError: No module named 'ipykernel'"
+    assert death["title"] == told
+    assert death["advice"][0] == f"install it for this kernel: {python} -m pip install ipykernel"
+
+
+def test_a_kernel_whose_python_is_gone_says_how_to_mend_it(served: Jupyter) -> None:
+    served.add_kernelspec("gone", python="/nowhere/bin/python")
+    asked = {"path": "gone.ipynb", "name": "gone.ipynb", "type": "notebook", "kernel": {"name": "gone"}}
+    answer = served.http.post("/api/sessions", json=asked)
+    assert answer.status_code == 500
+    assert "the Python of this kernel is gone" in answer.json()["message"]
+    assert "`jupyter kernelspec remove gone`" in answer.json()["message"]
 
 
 def _deaths_of(served: Jupyter, kernel: Kernel) -> list[dict[str, Any]]:

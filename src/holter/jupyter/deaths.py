@@ -19,7 +19,8 @@ from holter.jupyter.scribe import the_scribe
 from holter.model.state import FINISHED
 from holter.recording.kernels import read_joined
 
-WRITTEN_WITHIN_S = 1.0
+# A kernel that could not start is asked again, which takes a second or so.
+WRITTEN_WITHIN_S = 5.0
 LEFT = "The kernel left by itself with exit code 0, as after exit() or quit() in a cell"
 STAY = "take exit() and quit() out of the notebook: they end the kernel and all that it holds"
 

@@ -12,6 +12,7 @@ from holter.journal.frame import encode_record
 from holter.journal.rundir import make_private, run_directory
 from holter.journal.writer import JournalWriter
 from holter.jupyter.scribe import Log, Scribe
+from holter.jupyter.start_trouble import find_trouble
 from holter.model.clock import Clock
 from holter.model.records import KERNEL, Console, Described, Exited, Facts, KernelAsked, Launched, Record
 from holter.model.secrets import mask_arguments
@@ -39,6 +40,14 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     """How many kernels with this id have died just before it, one soon after the other."""
 
 
+class Started(msgspec.Struct, frozen=True):
+    """How the process of a kernel was started."""
+
+    command: list[str]
+    cwd: str
+    env: dict[str, str]
+
+
 class KernelRun:
     """Records one kernel process. Its methods return at once: the scribe does the work, in their order."""
 
@@ -54,6 +63,9 @@ class KernelRun:
         self.was_cut_short = False
         """It was told so in the middle of a cell."""
         self.ended_ns = 0
+        self.was_ready = False
+        """It has answered: whatever it dies of is no matter of its start."""
+        self._started: Started | None = None
         self._settings = settings
         self._scribe = scribe
         self._log = log
@@ -73,11 +85,11 @@ class KernelRun:
         """What the kernel finds in its environment."""
         return as_variable(Kernel(self.id, self._journal.id.hex(), os.getpid(), self.directory))
 
-    def started(self, pid: int, *, command: Sequence[str], cwd: str) -> None:
+    def started(self, pid: int, how: Started) -> None:
         """The kernel runs."""
-        self.pid, self.began_ns = pid, self._clock.now_ns()
+        self.pid, self.began_ns, self._started = pid, self._clock.now_ns(), how
         pidfd = open_pidfd(pid)  # now: whatever is looked at later is about this process
-        self._do(partial(self._begin, list(command), cwd, pidfd))
+        self._do(partial(self._begin, list(how.command), how.cwd, pidfd))
 
     def asked(self, kind: str, *, is_busy: bool) -> None:
         """It was told something, and has not ended yet."""
@@ -93,11 +105,21 @@ class KernelRun:
         journal = self._journal.id.hex()
         record = Exited(at_ns=self.ended_ns, journal=journal, pid=self.pid, source="wait", status=status)
         self._keep_everywhere(record)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) and not self.was_ready and not self.wish:
+            self._do(self._find_trouble)
         self._do(self._close)
 
     def lived_s(self) -> float:
         """From its start to its end, or until now."""
         return ((self.ended_ns or self._clock.now_ns()) - self.began_ns) / 1e9
+
+    def _find_trouble(self) -> None:
+        how = self._started
+        if how is None or not self._is_kept:
+            return
+        trouble = find_trouble(how.command, cwd=how.cwd, env=how.env, at_ns=self.ended_ns)
+        if trouble is not None:
+            self._journal.record(trouble)
 
     def _do(self, work: Callable[[], None]) -> None:
         self._scribe.do(work, self._log)

@@ -15,7 +15,7 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from holter.jupyter import kernels
-from holter.jupyter.kernel_run import About, KernelRun, notebook_of
+from holter.jupyter.kernel_run import About, KernelRun, Started, notebook_of
 from holter.jupyter.scribe import the_scribe
 from holter.recording import kernels as contract
 from holter.recording.settings import read_settings
@@ -46,8 +46,15 @@ class HolterProvisioner(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """As without us; from here on the process is watched."""
-        launched = await super().launch_kernel(cmd, **kwargs)
-        self._harmlessly(lambda: self._began(cmd, str(kwargs.get("cwd") or "")))
+        try:
+            launched = await super().launch_kernel(cmd, **kwargs)
+        except (FileNotFoundError, PermissionError) as error:
+            if error.filename != cmd[0]:
+                raise
+            # The front end shows this to people, who have never heard of the file.
+            raise type(error)(error.errno, f"{error.strerror}; {self._mend()}", error.filename) from error
+        how = Started(list(cmd), str(kwargs.get("cwd") or ""), dict(kwargs.get("env") or os.environ))
+        self._harmlessly(lambda: self._began(how))
         return launched
 
     async def poll(self) -> int | None:
@@ -103,17 +110,26 @@ class HolterProvisioner(LocalProvisioner):
         if before is not None and before.data == self._run.data and (not before.wish or before.was_cut_short):
             environ[contract.BEFORE] = before.id
 
-    def _began(self, command: list[str], cwd: str) -> None:
+    def _mend(self) -> str:
+        name = getattr(self.parent, "kernel_name", "") or self.kernel_spec.display_name
+        return (
+            f"the Python of this kernel is gone: make its environment again, or remove the kernel with "
+            f"`jupyter kernelspec remove {name}` and choose another"
+        )
+
+    def _began(self, how: Started) -> None:
         run = self._run
         if run is None or self.pid is None:
             return
-        run.started(self.pid, command=command, cwd=cwd)
+        run.started(self.pid, how)
         kernels.remember(run)
         if self.parent is not None and self.parent.has_trait(_STATE):
             self.parent.observe(self._note_state, _STATE)
         self._hear_of_the_end(run)
 
     def _note_state(self, change: dict[str, Any]) -> None:
+        if self._run is not None and change["new"] in ("busy", "idle"):
+            self._run.was_ready = True
         if change["new"] == "busy":
             self._busy_since = time.monotonic()
 

@@ -9,6 +9,7 @@ import pytest
 from holter.diagnosis import remedies
 from holter.diagnosis.advice import CATALOGUE, MOST, Remedy, advise
 from holter.diagnosis.loading import load_rules
+from holter.diagnosis.rules import uncaught_exception
 from holter.diagnosis.specimens import PID, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, Holder, Memory, MemoryLevel
 from holter.model.verdicts import Verdict
@@ -146,3 +147,12 @@ def test_a_notebook_is_never_sent_to_gdb_or_told_to_start_with_holter_run(cause:
         for end in (signalled(11, role=role), exited(1, role=role)):
             told = " ".join(advise(cause, evidence(end, is_notebook=role == "program")))
             assert not any(word in told for word in ("gdb", "valgrind", "start it with holter run")), told
+
+
+def test_a_kernel_that_cannot_start_is_mended_by_one_command_with_its_own_python() -> None:
+    command = "/opt/my env/bin/python -m ipykernel_launcher -f kernel-1.json"
+    end = failed("ModuleNotFoundError", "No module named 'ipykernel'", role="kernel", name=command)
+    found = uncaught_exception.diagnose(evidence(end))
+    assert isinstance(found, Verdict)
+    assert found.advice[0] == "install it for this kernel: '/opt/my env/bin/python' -m pip install ipykernel"
+    assert not any("%load_ext" in each for each in found.advice)

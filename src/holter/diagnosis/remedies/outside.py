@@ -43,6 +43,8 @@ def resume(evidence: Evidence) -> str:
     where = f" (step {step:,} was the last that was logged)" if step is not None else ""
     if evidence.subject.role == "command":  # nothing of ours is inside it
         return f"continue from the last checkpoint with HOLTER_RUN_ID={evidence.run or '…'} holter run -- …"
+    if evidence.subject.role == "kernel" and evidence.subject.raised is not None:
+        return ""  # it could not start
     if evidence.subject.role == "kernel":
         return "begin the notebook with %load_ext holter: the cell, its output and its largest variables are kept then"
     if evidence.is_notebook and step is None:  # the cells were recorded, and nothing that could go on

@@ -1,8 +1,9 @@
 """What remedies need to know of a run: its settings, its packages, its scheduler."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
-from holter.model.evidence import Disk, Evidence
+from holter.model.evidence import Disk, End, Evidence
 
 BATCH = ("batch_size", "per_device_train_batch_size", "train_batch_size", "bs", "batch")
 WORKERS = ("num_workers", "dataloader_num_workers", "workers", "n_workers")
@@ -51,3 +52,8 @@ def scheduler(evidence: Evidence) -> str:
     if evidence.job is not None:
         return evidence.job.scheduler
     return str(next(iter(schedulers), "")) if isinstance(schedulers, Mapping) else ""
+
+
+def python_of(kernel: End) -> str:
+    """The Python that a kernel was started with, for a command line."""
+    return shlex.quote(kernel.name.partition(" -m ipykernel_launcher")[0] or "python")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_number
+from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_number, python_of
 from holter.model import cell_names
 from holter.model.evidence import Evidence
 
@@ -66,6 +66,8 @@ def match_versions(evidence: Evidence) -> str:
 def look_at_exception(evidence: Evidence) -> str:
     """Where to begin."""
     raised = evidence.subject.raised
+    if evidence.subject.role == "kernel":
+        return f"mend its environment: {python_of(evidence.subject)} -m pip install --force-reinstall ipykernel"
     if raised is None or not raised.frames:
         return "read the traceback: holter show prints it"
     frame = raised.frames[-1]
@@ -76,7 +78,8 @@ def look_at_exception(evidence: Evidence) -> str:
 
 def look_at_output(evidence: Evidence) -> str:
     """The last lines of the console."""
-    del evidence
+    if evidence.subject.role == "kernel":
+        return "read what the kernel wrote into the log of the Jupyter server, or into the terminal that it runs in"
     return "read its last words: holter tail prints them"
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from holter.diagnosis import words
+from holter.diagnosis.remedies.particulars import python_of
 from holter.model.evidence import Evidence
 
 _MISSING = re.compile(r"No module named '([^']+)'")
@@ -46,6 +47,8 @@ def install_module(evidence: Evidence) -> str:
     if missing is None:
         return ""
     package = missing[1].partition(".")[0]
+    if evidence.subject.role == "kernel":
+        return f"install it for this kernel: {python_of(evidence.subject)} -m pip install {package}"
     return f"install {package} into the environment that runs the program: python -m pip install {package}"
 
 

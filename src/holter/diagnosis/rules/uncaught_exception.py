@@ -80,6 +80,8 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
         kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
     name = kind.rpartition(".")[2] + where
     said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
+    if end.role == "kernel":  # nobody of ours is inside it: only what failed at its start is known
+        return f"The notebook's kernel could not start: {said}"
     place = testimony.place(inside)
     who = f"rank {end.rank}: " if end.rank is not None else ""
     mistake = find_mistake(error)
@@ -136,6 +138,7 @@ def _is_consequence(evidence: Evidence) -> bool:
     return lost_a_peer(end) and order is not None and order.first.pid != end.pid
 
 
+_NO_KERNEL = "No module named 'ipykernel'"
 _POOL = Cause(type="concurrent.futures.process._RemoteTraceback", message="")
 EXAMPLES = [
     Example(evidence(failed("ZeroDivisionError", "division by zero", last_step=41)), fires=True),
@@ -143,6 +146,7 @@ EXAMPLES = [
         evidence(failed("ValueError", "bad label", raised=raised("ValueError", "bad", causes=(_POOL,)))), fires=True
     ),
     Example(evidence(failed("ModuleNotFoundError", "No module named 'einops'")), fires=True),
+    Example(evidence(failed("ModuleNotFoundError", _NO_KERNEL, role="kernel")), fires=True),
     Example(
         evidence(
             failed(
