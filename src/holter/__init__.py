@@ -57,6 +57,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  any of the names above
         return importlib.import_module("holter.client.active").current()
     for home, names in _HOMES.items():
         if name in names.split():
+            importlib.import_module("holter.lean").load_msgspec()
             if home.startswith("holter.client"):
                 # It tells a spawned process which run its parent records.
                 importlib.import_module("holter.client.opening")

@@ -3,17 +3,17 @@
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from holter.catalog.catalog import Catalog
-from holter.catalog.removal import protection
-from holter.catalog.run_view import RunView
-from holter.catalog.trash import Trash, weigh
 from holter.journal.decoding import decode_control
 from holter.journal.frame import HEADER_SIZE
 from holter.journal.reader import hop
 from holter.journal.rundir import list_segments, run_directory
 from holter.model.records import KERNEL, NUMBERS, Described
 from holter.model.state import FINISHED, RUNNING
+
+if TYPE_CHECKING:
+    from holter.catalog.run_view import RunView
 
 MOST_RECENT = 50
 RECENT_S = 14 * 86_400.0
@@ -38,6 +38,10 @@ def prune_kernels(data: str, *, now: float) -> list[str]:
     spare = _not_recent(data, now)
     if not spare:
         return []
+    from holter.catalog.catalog import Catalog  # every sidecar asks at its end, and few have something to remove
+    from holter.catalog.removal import protection
+    from holter.catalog.trash import Trash, weigh
+
     catalog = Catalog(data)
     removed = []
     for view in choose_kernels(catalog.views(among=spare)):
@@ -48,14 +52,14 @@ def prune_kernels(data: str, *, now: float) -> list[str]:
     return removed
 
 
-def choose_kernels(views: Sequence[RunView]) -> list[RunView]:
+def choose_kernels(views: "Sequence[RunView]") -> "list[RunView]":
     """Which of these may go, the newest being first. Pure."""
     kernels = [each for each in views if each.kind == KERNEL and each.state != RUNNING and not _is_dear(each)]
     dead = [each for each in kernels if each.state != FINISHED]
     return [each for each in kernels if each.state == FINISHED] + dead[MOST_DEAD:]
 
 
-def _is_dear(view: RunView) -> bool:
+def _is_dear(view: "RunView") -> bool:
     """Somebody has logged into it, or written something on it."""
     return bool(view.rows or view.notes or view.tags)
 

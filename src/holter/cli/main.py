@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import pkgutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol, cast
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from holter.cli import commands
 from holter.cli.stdout import flush, make_safe, silence
 from holter.errors import HolterError, UsageError
+from holter.lean import modules_in
 from holter.version import __version__
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _as_utf8(argument: str) -> str:
 
 
 def _names() -> list[str]:
-    return [module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)]
+    return [name.replace("_", "-") for name in modules_in(commands)]
 
 
 def _load(name: str) -> Command:

@@ -7,9 +7,8 @@ primary cause: `memory-leak`) and `OF_THE_LIVING = True` (it is also asked about
 
 import functools
 import importlib
-import importlib.metadata
-import inspect
-import pkgutil
+import os
+import sys
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -17,6 +16,7 @@ from types import ModuleType
 import msgspec
 
 from holter.diagnosis import rules
+from holter.lean import modules_in
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Example
 
@@ -40,7 +40,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 @functools.cache
 def load_rules() -> tuple[Rule, ...]:
     """All rules by their causes. A rule of somebody else that can't be loaded is left out with a warning."""
-    own = [read_rule(each.name, _import(each.name)) for each in pkgutil.iter_modules(rules.__path__)]
+    own = [read_rule(name, _import(name)) for name in modules_in(rules)]
     taken = {rule.cause for rule in own}
     foreign = [rule for rule in _load_foreign() if rule.cause not in taken]
     return tuple(sorted([*own, *foreign], key=lambda rule: rule.cause))
@@ -48,7 +48,7 @@ def load_rules() -> tuple[Rule, ...]:
 
 def read_rule(name: str, module: ModuleType) -> Rule:
     """The rule in a module of this name."""
-    paragraphs = inspect.cleandoc(module.__doc__ or "").split("\n\n")
+    paragraphs = (module.__doc__ or "").strip().split("\n\n")
     return Rule(
         cause=name.replace("_", "-"),
         diagnose=module.diagnose,
@@ -66,6 +66,10 @@ def _import(name: str) -> ModuleType:
 
 
 def _load_foreign() -> list[Rule]:
+    if not any(map(_offers, sys.path)):
+        return []
+    import importlib.metadata  # a fifth of what a verdict takes, for the few who have rules of their own
+
     found = []
     for point in importlib.metadata.entry_points(group=GROUP):
         try:
@@ -73,3 +77,20 @@ def _load_foreign() -> list[Rule]:
         except Exception as error:  # noqa: BLE001 - somebody else's module may fail in any way, and ours must still speak
             warnings.warn(f"the rule {point.name!r} of {point.value} could not be loaded: {error}", stacklevel=2)
     return found
+
+
+def _offers(place: str) -> bool:
+    """Whether a package in a folder of `sys.path` may have a rule; an archive may have anything."""
+    try:
+        packages = [name for name in os.listdir(place or ".") if name.endswith((".dist-info", ".egg-info"))]
+    except OSError:
+        return os.path.isfile(place)
+    return any(GROUP.encode() in _read(os.path.join(place, name, "entry_points.txt")) for name in packages)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except OSError:
+        return b""

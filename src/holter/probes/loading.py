@@ -1,8 +1,8 @@
 """Opens every source in the folder `live`."""
 
 import importlib
-import pkgutil
 
+from holter.lean import modules_in
 from holter.probes import live
 from holter.probes.probe import Probe, Target
 
@@ -23,7 +23,7 @@ class Unopened:
 
 def load_probes() -> dict[str, Probe]:
     """Return an open probe by name for each source that this machine has; the caller closes them."""
-    opened = {source.name: _open(source.name) for source in pkgutil.iter_modules(live.__path__)}
+    opened = {name: _open(name) for name in modules_in(live)}
     return {name: probe for name, probe in opened.items() if probe is not None}
 
 

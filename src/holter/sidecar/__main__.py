@@ -4,13 +4,13 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
-import traceback
 
 import msgspec
 
 from holter.recording.spawning import with_told_key
-from holter.sidecar.internal_log import write_down
+from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.loop import Sidecar
 from holter.sidecar.sharing import hand_over, take_lead
 from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, decode_to_sidecar
@@ -41,7 +41,7 @@ def main() -> int:
             Sidecar(link, pidfd).run(watch, lead)
             _tidy_up(watch.directory)
     except Exception:  # noqa: BLE001  the boundary: a later command tells what we can't
-        write_down(watch.directory, f"ERROR the sidecar ends: {traceback.format_exc()}")
+        write_down_failure(watch.directory, "the sidecar ends: ")
         if standby is not None:
             standby.wait()  # the program prints through it
         os._exit(1)  # the threads of the watch, which nobody will end now, would keep us here for ever
@@ -77,5 +77,13 @@ def _inherited() -> tuple[socket.socket, int]:
     return link, PIDFD_FD
 
 
+def _leave(code: int) -> None:
+    """End without taking the interpreter apart, once nobody prints through us any more: all files are closed."""
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.main_thread():
+            thread.join()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    _leave(main())

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from holter.model.records import Record
 from holter.model.witnesses import KERNEL_LOG
 from holter.probes.postmortem.answers import answer
 from holter.probes.schedulers import is_scheduled
-from holter.sidecar.internal_log import write_down
+from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.last_known import places
 
 if TYPE_CHECKING:
@@ -299,7 +298,7 @@ class Autopsy:
         try:
             work()
         except Exception:  # noqa: BLE001  the boundary: a source that fails must not cost the others
-            write_down(self._directory, f"ERROR {traceback.format_exc()}")
+            write_down_failure(self._directory)
 
     def _say(self, source: str, found: Finding, *, pid: int = 0) -> None:
         if not self._is_closed:

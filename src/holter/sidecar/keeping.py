@@ -4,7 +4,6 @@ import contextlib
 import os
 import threading
 import time
-import traceback
 from collections.abc import Callable
 
 from holter.journal.growing import GrowingDigests
@@ -12,7 +11,7 @@ from holter.model.clock import Clock
 from holter.model.records import Facts, Noted, Record
 from holter.probes.identity import host_name
 from holter.recording.spawning import told_command, without_command
-from holter.sidecar.internal_log import write_down
+from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.saving import EVERY_S as LOOK_AT_FILES_S
 from holter.sidecar.saving import Saver
 from holter.version import __version__
@@ -143,4 +142,4 @@ class Keeper:
         except OSError as error:
             write_down(self._watch.directory, f"WARN {error.strerror or type(error).__name__}: {error.filename or ''}")
         except Exception:  # noqa: BLE001  the boundary: a file that can't be written is missing, the watch goes on
-            write_down(self._watch.directory, f"ERROR {traceback.format_exc()}")
+            write_down_failure(self._watch.directory)

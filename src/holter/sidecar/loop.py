@@ -5,14 +5,13 @@ import os
 import select
 import socket
 import time
-import traceback
 
 from holter.model.clock import Clock
 from holter.model.records import Noted
 from holter.model.witnesses import witnesses_without
 from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.sampler import Sampler, open_sampler
-from holter.sidecar.internal_log import write_down
+from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.sharing import Lead, take_lead
 from holter.sidecar.stopping import StopWishes
 from holter.sidecar.watched import WatchedRun
@@ -221,7 +220,7 @@ class Sidecar:
 
     def _complain(self) -> None:
         for watched, _ in self._runs.values():
-            write_down(watched.directory, f"ERROR {traceback.format_exc()}")
+            write_down_failure(watched.directory)
 
 
 def _close(watched: WatchedRun, lead: Lead) -> None:

@@ -3,7 +3,6 @@
 import random
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from queue import SimpleQueue
 
@@ -12,7 +11,7 @@ from holter.journal.stop_request import read_stop_request, write_stop_request
 from holter.model.clock import Clock
 from holter.model.records import Noted, Record
 from holter.sidecar.file_sending import FileSender
-from holter.sidecar.internal_log import write_down
+from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.sending import RunSender, Sent
 from holter.wire.batches import GONE
 from holter.wire.connection import Connection, parse_address
@@ -100,7 +99,7 @@ class Uploader:
             if not self._is_deleted:
                 self._flush(sender, files)
         except Exception:  # noqa: BLE001  the boundary: the run is recorded all the same, and `holter sync` sends it
-            write_down(self._watch.directory, f"ERROR {traceback.format_exc()}")
+            write_down_failure(self._watch.directory)
         finally:
             connection.close()
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ def module_of(doc: str, **names: Any) -> types.ModuleType:
 
 
 def load_with(monkeypatch: pytest.MonkeyPatch, *offers: Offer) -> tuple[loading.Rule, ...]:
+    monkeypatch.setattr(loading, "_offers", lambda place: True)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: list(offers))
     return loading.load_rules.__wrapped__()
 
@@ -54,6 +56,19 @@ def test_others_may_offer_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     offer = Offer("cooling_failed", module_of("It got hot.\n\nCool it.", OF_THE_LIVING=True))
     [found] = [rule for rule in load_with(monkeypatch, offer) if rule.cause == "cooling-failed"]
     assert (found.explanation, found.remedy, found.is_of_the_living) == ("It got hot.", "Cool it.", True)
+
+
+def test_a_rule_of_an_installed_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc = '''"""It got hot.\n\nCool it."""'''
+    (tmp_path / "theirs.py").write_text(f"{doc}\ndef diagnose(evidence): ...\nEXAMPLES = ()\n")
+    about = tmp_path / "theirs-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[holter.rules]\ncooling_failed = theirs\n")
+    assert "cooling-failed" not in {rule.cause for rule in loading.load_rules.__wrapped__()}
+    monkeypatch.syspath_prepend(str(tmp_path))
+    [found] = [rule for rule in loading.load_rules.__wrapped__() if rule.cause == "cooling-failed"]
+    assert (found.explanation, found.remedy) == ("It got hot.", "Cool it.")
 
 
 def test_nobody_replaces_a_rule_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
