@@ -152,11 +152,12 @@ class _Opening:
         run = self._start(directory, self._describe(), self._attempt())
         if self.past.config or self.config:
             run.config.update({**self.past.config, **self.config})
-        self._watch(run)
+        printing = self._choose_printing(run)
         active.remember(run)
         active.watch_program(self.identity.rank)
         _used.add(run.id)
         self._set_bookmark(run)
+        self._watch(run, printing)  # late: while a sidecar starts, it takes from us what it needs for that
         if current_shell() is not None:
             from holter.client.notebook.entry import enter  # only notebooks pay for it
 
@@ -267,9 +268,8 @@ class _Opening:
             active.copy_printed(run, Copy(run.dir, limit_bytes=limit, clock=self.clock), fds=printing.copied)
         return printing
 
-    def _watch(self, run: Run) -> None:
+    def _watch(self, run: Run, printing: Printing) -> None:
         journal = run.journal
-        printing = self._choose_printing(run)
         upload = chosen_upload(self.settings, complain=self.voice.warn)
         run.server = upload.url if upload is not None else ""
         message = Watch(

@@ -1,7 +1,10 @@
 """Starts the sidecar and keeps the way back from it."""
 
+import importlib
 import os
+import sys
 import threading
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from holter.client.threads import start_quietly
@@ -10,7 +13,7 @@ from holter.recording.voice import Voice
 from holter.wire.way_back import Ended, Look, Say, Stop, Watch, encode, messages
 
 if TYPE_CHECKING:
-    import socket
+    import _socket
 
 
 class SidecarLink:
@@ -19,7 +22,7 @@ class SidecarLink:
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
         self._stoppable: set[str] = set()
-        self._socket: socket.socket | None = None
+        self._socket: _socket.socket | None = None
 
     def watch(self, message: Watch) -> None:
         """Have the run recorded: by the sidecar that is there, or by a new one. Raises OSError."""
@@ -47,10 +50,9 @@ class SidecarLink:
     def _send(self, line: bytes) -> bool:
         if self._socket is None:
             return False
-        import socket  # three milliseconds that only those pay who record
-
+        sockets = _sockets()
         try:
-            self._socket.send(line, socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0))
+            self._socket.send(line, sockets.MSG_DONTWAIT | getattr(sockets, "MSG_NOSIGNAL", 0))
         except BlockingIOError:
             return True  # a stopped sidecar with a full mailbox; the journal says it all the same
         except OSError:
@@ -60,9 +62,7 @@ class SidecarLink:
         return True
 
     def _start(self, message: Watch) -> None:
-        import socket
-
-        ours, theirs = socket.socketpair()
+        ours, theirs = _sockets().socketpair()
         pidfd = open_pidfd(os.getpid())
         try:
             spawn_sidecar(message, theirs.fileno(), pidfd=pidfd)
@@ -73,14 +73,14 @@ class SidecarLink:
         self._socket = ours
         self._listen(ours)
 
-    def _listen(self, ours: "socket.socket") -> None:
+    def _listen(self, ours: "_socket.socket") -> None:
         thread = threading.Thread(target=self._receive, args=(ours,), name="holter-way-back", daemon=True)
         try:
             start_quietly(thread)
         except RuntimeError as error:
             self._voice.warn("thread", f"no thread for warnings from the sidecar ({error}); recording goes on")
 
-    def _receive(self, ours: "socket.socket") -> None:
+    def _receive(self, ours: "_socket.socket") -> None:
         for message in messages(ours):
             self._understand(message)
 
@@ -94,6 +94,14 @@ class SidecarLink:
                     return
                 self._voice.warn(f"stop {message.run}", f"{message.wish}; interrupting the main thread")
                 _interrupt_main_thread()
+
+
+def _sockets() -> ModuleType:
+    """The module `socket` where the program has loaded it, and may have changed it; else what lies beneath it.
+
+    To load it takes three of the forty milliseconds that `init()` may take.
+    """
+    return sys.modules.get("socket") or importlib.import_module("_socket")
 
 
 def _interrupt_main_thread() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    import socket
+    import _socket
 
 SOCKET_FD, PIDFD_FD, FIRST_CONSOLE_FD = 3, 4, 5
 """Where a new sidecar finds what it was given; at the last and behind it, what belongs to a `Pumped` console."""
@@ -143,7 +143,7 @@ class Lines:
         return lines
 
 
-def messages(link: "socket.socket") -> Iterator[ToClient]:
+def messages(link: "_socket.socket") -> Iterator[ToClient]:
     """What the sidecar says, until the link is closed or the other end turns out not to be one of ours. Blocks."""
     lines = Lines()
     try:
