@@ -85,6 +85,13 @@ def test_the_diagnosis_of_a_notebook_shows_the_cell_in_which_it_ended(watched: W
     expect(cell.locator("pre")).to_have_text("for batch in loader:\n    train(batch)  # <b>")
 
 
+def test_the_diagnosis_of_a_native_crash_shows_where_it_was(watched: Watched, server: Served) -> None:
+    page = watched.open(f"/p/vision/r/{record(server, N='faults', FAULT='1')}/diagnosis")
+    stack = page.get_by_role("region", name="Where it was")
+    expect(stack).to_contain_text(re.compile(r"line \d+ in string_at\s+File \"<string>\", line \d+ in <module>"))
+    expect(stack).not_to_contain_text("way_back")
+
+
 def test_the_same_cause_in_another_run_is_a_link_away(watched: Watched, server: Served, killed: str) -> None:
     record(server, N="killed too", KILL="1")
     page = watched.open(f"/p/vision/r/{killed}")

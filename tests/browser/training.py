@@ -19,6 +19,9 @@ for step in range(int(os.environ.get("STEPS", "200"))):
     time.sleep(float(os.environ.get("PAUSE", "0")))
 if os.environ.get("RAISE"):
     raise ValueError(os.environ["RAISE"])
+if os.environ.get("FAULT"):
+    import ctypes
+    ctypes.string_at(0)
 if os.environ.get("KILL"):
     os.kill(os.getpid(), 9)
 """

@@ -12,14 +12,13 @@ from holter.catalog.gathering import gather
 from holter.catalog.inquiry import inquire
 from holter.catalog.run_view import LoadedRun
 from holter.catalog.samples import OWN, read_samples
+from holter.catalog.stacks import stack_of
 from holter.journal.rundir import list_segments
-from holter.model.cell_names import shown
 from holter.model.evidence import Evidence, Memory
 from holter.model.records import CellStarted, HeldVariable
 from holter.model.state import FINISHED, RUNNING
 
 MOST_OUTPUT = 8
-MOST_STACK = 8
 MOST_POINTS = 120
 
 
@@ -93,7 +92,7 @@ def death_of(loaded: LoadedRun, evidence: Evidence, *, now: float) -> Death:
         curve=_curve(loaded, evidence, ended_ns=ended_ns),
         variables=told.cell_ended.variables if told is not None and told.cell_ended is not None else (),
         output=tuple(line.text for line in evidence.said if line.at_ns >= since_ns)[-MOST_OUTPUT:],
-        stack=tuple(_stack(evidence)),
+        stack=stack_of(evidence, diagnosis.cause).lines,
     )
 
 
@@ -128,12 +127,3 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     stride = -(-len(points) // MOST_POINTS)
     kept = [max(points[at : at + stride], key=lambda point: point[1]) for at in range(0, len(points) - 1, stride)]
     return [*kept, points[-1]]
-
-
-def _stack(evidence: Evidence) -> list[str]:
-    subject = evidence.subject
-    if subject.fault_log and subject.signal is not None:
-        return [line for line in shown(subject.fault_log).strip().splitlines() if line.strip()][:MOST_STACK]
-    if subject.raised is not None:
-        return shown(subject.raised.traceback).rstrip().splitlines()[-MOST_STACK:]
-    return []

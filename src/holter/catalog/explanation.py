@@ -8,6 +8,7 @@ import msgspec
 from holter.catalog.closest_call import closest_call
 from holter.catalog.fatal_cell import as_told
 from holter.catalog.run_view import LoadedRun
+from holter.catalog.stacks import STACK, stack_of
 from holter.catalog.testimony import testimony
 from holter.model.evidence import REQUESTS, Evidence
 from holter.model.records import Marked
@@ -22,6 +23,7 @@ LEFT_IN_ORDER = 0.8
 def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
     """The verdict in the form that programs rely on."""
     view, diagnosis = loaded.view, explained(loaded, evidence)
+    stack = stack_of(evidence, diagnosis.cause)
     return {
         "run": view.id,
         "state": view.state,
@@ -37,6 +39,7 @@ def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
             {"what": each.cause, "because": each.because, "remedy": each.remedy} for each in diagnosis.not_observable
         ],
         "cell": as_told(loaded),
+        "stack": stack.lines if stack.title == STACK else (),
     }
 
 

@@ -15,6 +15,7 @@ from holter.catalog.last_words import read_last_words
 from holter.catalog.resuming import is_notebook
 from holter.catalog.run_view import LoadedRun, newest_clients
 from holter.catalog.samples import Samples, memory_of, read_samples, with_counters
+from holter.catalog.stacks import share_faults
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
@@ -60,8 +61,10 @@ def gather(loaded: LoadedRun) -> Evidence:
     ends = [with_named_cells(end, cells) for end in ends]
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
-    children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
-    children = [with_named_cells(end, cells) for end in children]
+    found_children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
+    own, children = share_faults(subject, [with_named_cells(end, cells) for end in found_children])
+    ends = [own if end is subject else end for end in ends]
+    subject = own
     of_child = _findings_of_children(looked, children)
     found = findings_of([each for each in looked if not _is_around_a_child(each, children)], pid=subject.pid)
     samples = _read_samples(loaded, subject)

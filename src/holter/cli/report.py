@@ -8,6 +8,7 @@ import msgspec
 
 from holter.catalog.damage import Damage
 from holter.catalog.run_view import PROGRAM, LoadedRun, RunView, process_of
+from holter.catalog.stacks import Stack
 from holter.catalog.testimony import SOURCES, wait_status
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
@@ -15,6 +16,7 @@ from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
 from holter.model.state import RUNNING
 
+NO_STACK = Stack()
 MOST_PAIRS = 60
 MOST_TEXT = 1000
 
@@ -44,7 +46,13 @@ def reason(loaded: LoadedRun) -> str:
 
 
 def sections(
-    loaded: LoadedRun, damage: Sequence[Damage], *, used_bytes: int, now: float, console: Sequence[str] = ()
+    loaded: LoadedRun,
+    damage: Sequence[Damage],
+    *,
+    used_bytes: int,
+    now: float,
+    console: Sequence[str] = (),
+    stack: Stack = NO_STACK,
 ) -> list[Section]:
     """All that there is to say; a section without lines is left out."""
     found = [
@@ -54,6 +62,7 @@ def sections(
         Section("host", _pairs(_host(loaded.facts, loaded.view.host))),
         Section("program", _pairs(_program(loaded))),
         Section("processes", [_process(each, loaded) for each in loaded.digests if each.opened.writer in PROGRAM]),
+        Section(stack.title.lower(), [clean(line) for line in stack.lines]),
         Section("console", list(console)),
         Section("alerts", [_alert(each) for each in loaded.said(Alerted)]),
         Section("notes", [f"{_time(each.at_ns)}  {clean(each.text)}" for each in loaded.said(Noted)]),

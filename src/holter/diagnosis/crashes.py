@@ -7,9 +7,9 @@ import msgspec
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.fault_stacks import stack_at_fault
 from holter.diagnosis.texts import line_near_end
-from holter.model import cell_names
-from holter.model.evidence import Caught, Evidence, KernelLine
+from holter.model.evidence import Caught, End, Evidence, KernelLine
 from holter.model.verdicts import Fact
 
 SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = 0.97, 0.96, 0.85, 0.65
@@ -31,8 +31,6 @@ _TOLD_BY = {
     "divide error": signal.SIGFPE,
     "invalid opcode": signal.SIGILL,
 }
-_CURRENT, _THREAD = "Current thread", "\nThread 0x"
-_FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)', re.MULTILINE)
 
 
 class Crash(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,35 +137,31 @@ def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
     found = [facts.of_signal(caught)] if caught else []
     found += [facts.fact(facts.KERNEL_LOG, crash.line.at_ns, crash.line.text)] if crash.line else []
     found += [facts.of_status(end)] if end.status is not None else []
-    place = python_place(end.fault_log)
-    found += [facts.fact(facts.FAULT_LOG, end.at_ns, f"Python was at {place}")] if place else []
+    found += _python_place(end)
     return tuple(found) or (facts.of_status(end),)
 
 
 def where(evidence: Evidence, crash: Crash) -> str:
     """` in libfoo.so, called from step (train.py:41)`, as far as it is known."""
-    place = python_place(evidence.subject.fault_log)
+    stack = stack_at_fault(evidence.subject.fault_log)
     library = crash.library.rpartition("/")[2]
     inside = f" in {library}" if library and not library.startswith("python") else ""
-    is_of_python = _CURRENT in evidence.subject.fault_log or _THREAD not in evidence.subject.fault_log
-    how = "called from" if is_of_python else "while the first thread was at"
-    return f"{inside}{f', {how} {place}' if place else ''}"
+    how = "called from" if stack.is_of_the_dead else "while the first thread was at"
+    return f"{inside}{f', {how} {stack.place}' if stack.place else ''}"
 
 
-def python_place(fault_log: str) -> str:
-    """The innermost frame of the thread that faulted; of the first one, where that was a thread of native code."""
-    frame = _FRAME.search(_stack_at_fault(fault_log))
-    return f"{frame['function']} ({cell_names.place(frame['file'].rpartition('/')[2], frame['line'])})" if frame else ""
+def _python_place(end: End) -> list[Fact]:
+    stack = stack_at_fault(end.fault_log)
+    if not stack.frames:
+        return []
+    innermost = stack.frames[0].text
+    called = f", called from {stack.place}" if stack.place != innermost else ""
+    return [facts.fact(facts.FAULT_LOG, end.at_ns, f"Python was at {innermost}{called}")]
 
 
 def stack_depth(fault_log: str) -> int:
     """How many frames of the thread that faulted the log shows; Python stops at 100."""
-    return len(_FRAME.findall(_stack_at_fault(fault_log).partition("\n\n")[0]))
-
-
-def _stack_at_fault(fault_log: str) -> str:
-    """Python writes the thread that faulted as the current one, if it is one of Python's, and the first one last."""
-    return fault_log.partition(_CURRENT)[2] or fault_log.rpartition(_THREAD)[2]
+    return len(stack_at_fault(fault_log).frames)
 
 
 def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:

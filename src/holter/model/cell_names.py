@@ -41,4 +41,14 @@ def shown(text: str) -> str:
 
 def place(file: str, line: int | str) -> str:
     """`train.py:41`, and `In[12], line 3` for a cell that has its name."""
-    return f"{file}, line {line}" if _NAME.fullmatch(file) else f"{file}:{line}"
+    return f"{file}, line {line}" if is_name(file) else f"{file}:{line}"
+
+
+def file_line(file: str, line: int) -> str:
+    """As Python has it in a traceback, `File "/home/ada/train.py", line 41`; `In[12], line 3` for a cell."""
+    return f"{file}, line {line}" if is_name(file) else f'File "{file}", line {line}'
+
+
+def is_name(file: str) -> bool:
+    """Whether it is no file but the name of a cell."""
+    return _NAME.fullmatch(file) is not None

@@ -27,6 +27,8 @@ KEYS = [
     "contributing",
     "ruled_out",
     "not_observable",
+    "cell",
+    "stack",
 ]
 
 

@@ -209,6 +209,6 @@ def test_a_thread_of_native_code_was_not_called_from_a_thread_of_python() -> Non
     fault = caught(11, code=1, address=0x7FEE_5561_D000, stack_pointer=0x7FFD_0000_0000)
     title = diagnose(evidence(signalled(11, signals=(fault,), fault_log=stacks))).title
     assert title.endswith("while the first thread was at step (train.py:41)")
-    current = stacks.replace("Thread 0x02", "Current thread 0x02").replace("way_back", "net")
+    current = stacks.replace("Thread 0x02", "Current thread 0x02").replace("/holter/wire/way_back", "/home/ada/net")
     title = diagnose(evidence(signalled(11, signals=(fault,), fault_log=current))).title
     assert title.endswith("called from messages (net.py:150)")

@@ -1296,6 +1296,7 @@ export interface components {
             contributing: string[];
             ruled_out: components["schemas"]["RuledOutJson"][];
             not_observable: components["schemas"]["UnseenJson"][];
+            stack: string[];
             /** @default null */
             cell: components["schemas"]["FatalCell"] | null;
         };

@@ -1,7 +1,8 @@
 """Show all about one run.
 
-State, configuration, summary, host, processes, alerts, what was lost or damaged, and where the files are. --files lists
-the files of the run's directory, --file prints one of them as it is, --cells lists the cells of a notebook.
+State, configuration, summary, host, processes, where it was when it died, alerts, what was lost or damaged, and where
+the files are. --files lists the files of the run's directory, --file prints one of them as it is, --cells lists the
+cells of a notebook.
 """
 
 import argparse
@@ -13,7 +14,9 @@ import msgspec
 
 from holter.catalog.cells import read_cells
 from holter.catalog.damage import Damage, find_damage
+from holter.catalog.gathering import gather
 from holter.catalog.run_view import LoadedRun
+from holter.catalog.stacks import stack_of
 from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines
@@ -24,6 +27,7 @@ from holter.cli.run_files import RunFile, list_files, print_file
 from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column
 from holter.cli.table import render as render_table
+from holter.cli.verdict_text import plain
 from holter.journal.rundir import used_bytes
 from holter.model.records import Alerted, Console, Exited, Lost, Noted
 
@@ -60,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
     seen = look()
     print(f"{seen.paint(clean(loaded.view.name), 'bold')}  {headline(loaded, seen)}")
     console = console_lines(loaded)
-    print("\n".join(render(sections(loaded, damage, used_bytes=used, now=time.time(), console=console), seen)))
+    stack = stack_of(gather(loaded), loaded.diagnosis.cause if loaded.diagnosis else None)
+    found = sections(loaded, damage, used_bytes=used, now=time.time(), console=console, stack=stack)
+    print("\n".join(plain(line, seen) for line in render(found, seen)))
     return 0
 
 

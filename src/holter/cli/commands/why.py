@@ -12,19 +12,19 @@ from holter.catalog.explanation import as_json, explained
 from holter.catalog.fatal_cell import as_told
 from holter.catalog.gathering import gather
 from holter.catalog.run_view import LoadedRun
+from holter.catalog.stacks import stack_of
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
 from holter.cli.parser import add_json, add_run
 from holter.cli.ranks_text import ranks_lines
 from holter.cli.stdout import Look, look, print_json, state_colour
 from holter.cli.verdict_text import plain, verdict_lines
-from holter.model.cell_names import shown
 from holter.model.evidence import Evidence
-from holter.model.state import FINISHED, RUNNING
+from holter.model.state import RUNNING
 
 GROUP = "explain"
 
-TRACEBACK_LINES = 8
+MOST_LINES = 8
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -47,8 +47,10 @@ def run(args: argparse.Namespace) -> int:
 def as_lines(loaded: LoadedRun, evidence: Evidence, *, seen: Look) -> list[str]:
     """The verdict for people."""
     now = time.time()
-    lines = [_headline(loaded, seen), "", *verdict_lines(explained(loaded, evidence), seen, now=now)]
-    sections = {"Its ranks": ranks_lines(evidence, now=now), **_cell(loaded), **_stack(evidence)}
+    diagnosis = explained(loaded, evidence)
+    stack = stack_of(evidence, diagnosis.cause)
+    lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now)]
+    sections = {"Its ranks": ranks_lines(evidence, now=now), **_cell(loaded), stack.title: stack.lines}
     for title, found in sections.items():
         if found:
             lines += ["", seen.paint(title, "bold"), *(f"  {clean(line)}" for line in found)]
@@ -70,16 +72,4 @@ def _cell(loaded: LoadedRun) -> dict[str, list[str]]:
     if cell is None:
         return {}
     name = f"Cell In[{cell.number}]" if cell.number else "A cell"
-    return {f"{name}, after {duration(cell.ran_s)}": cell.source.strip("\n").splitlines()[:TRACEBACK_LINES]}
-
-
-def _stack(evidence: Evidence) -> dict[str, list[str]]:
-    """The end of the traceback, or the first of Python's stacks at a fatal signal."""
-    subject = evidence.subject
-    if evidence.state in (RUNNING, FINISHED):
-        return {}
-    if subject.fault_log and subject.signal is not None:
-        return {"Where it was": shown(subject.fault_log).strip().splitlines()[:TRACEBACK_LINES]}
-    if subject.raised is not None:
-        return {"Traceback, its end": shown(subject.raised.traceback).rstrip().splitlines()[-TRACEBACK_LINES:]}
-    return {}
+    return {f"{name}, after {duration(cell.ran_s)}": cell.source.strip("\n").splitlines()[:MOST_LINES]}

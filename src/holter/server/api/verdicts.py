@@ -53,6 +53,8 @@ class VerdictJson(msgspec.Struct, frozen=True):
     contributing: list[str]
     ruled_out: list[RuledOutJson]
     not_observable: list[UnseenJson]
+    stack: list[str]
+    """Where Python was at a fatal signal, a line for each frame."""
     cell: FatalCell | None = None
     """Of a notebook: the cell in which it ended."""
 
