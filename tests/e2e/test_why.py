@@ -20,8 +20,10 @@ from tests.e2e.launches import RUN, run_piped
 from tests.e2e.programs import only_run, run, said, sidecars, start, wait_until
 
 HOLTER = [sys.executable, "-m", "holter"]
-KEYS = "run state cause confidence candidates title evidence advice contributing ruled_out not_observable cell stack".split()
-CGROUPS = Path("/sys/fs/cgroup/memory")
+KEYS = (
+    "run state cause confidence candidates title evidence advice contributing ruled_out not_observable "
+    "cell stack"
+).split()CGROUPS = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES = 160 << 20
 NOBODY = 65534
 

@@ -35,6 +35,7 @@ NOBODY_THERE = Unseen(
     remedy="let the sidecar outlive the program (do not end the whole job, session or container at once), "
     "or start the program with `holter run --`",
 )
+BECAME = "the process became another program ({}), and nobody was there to see how that ended"
 OUT_OF_SIGHT = Unseen(
     because="the process ran on a machine or in a container that can't be looked into from here",
     remedy="run `holter why` there; what it finds is written down for all",
@@ -61,12 +62,14 @@ def gather(loaded: LoadedRun) -> Evidence:
     ends = [with_named_cells(end, cells) for end in ends]
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
-    found_children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
-    own, children = share_faults(subject, [with_named_cells(end, cells) for end in found_children])
-    ends = [own if end is subject else end for end in ends]
-    subject = own
+    children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
+    children = [with_named_cells(end, cells) for end in children]
     of_child = _findings_of_children(looked, children)
     found = findings_of([each for each in looked if not _is_around_a_child(each, children)], pid=subject.pid)
+    becomes = (found.surroundings.becomes if found.surroundings is not None else None) or ""
+    known, children = share_faults(_without_witness(subject) if becomes else subject, children)
+    ends = [known if end is subject else end for end in ends]
+    subject = known
     samples = _read_samples(loaded, subject)
     ended_ns = outcome.ended_at_ns or subject.at_ns
     return Evidence(
@@ -104,7 +107,7 @@ def gather(loaded: LoadedRun) -> Evidence:
         is_notebook=is_notebook(loaded.facts),
         config=loaded.view.config,
         facts=loaded.facts,
-        unseen={**_missing(subject, samples), **found.unseen},
+        unseen={**_missing(subject, samples, becomes), **found.unseen},
     )
 
 
@@ -125,6 +128,11 @@ def _subject(ends: Sequence[End], outcome: Outcome) -> End:
     decided = [end for end in ends if end.pid == outcome.pid]
     recording = [end for end in decided if end.role not in AROUND]  # `holter run python …`: both are one process
     return (recording or decided or list(ends))[0]
+
+
+def _without_witness(subject: End) -> End:
+    """The signal witness is no part of a program that took the place of the one it was in."""
+    return msgspec.structs.replace(subject, has_signal_witness=False)
 
 
 def _is_beside(end: End, subject: End) -> bool:
@@ -231,11 +239,12 @@ def _command(facts: dict[str, Any]) -> str:
     return " ".join(map(str, facts.get("command") or []))
 
 
-def _missing(subject: End, samples: Samples) -> dict[str, Unseen]:
+def _missing(subject: End, samples: Samples, becomes: str) -> dict[str, Unseen]:
     """What nobody was there to look at."""
     missing = {}
     if subject.status is None and subject.at_ns:
-        missing["exit-status"] = NOBODY_THERE if subject.is_alive is False else OUT_OF_SIGHT
+        nobody = Unseen(because=BECAME.format(becomes), remedy=NOBODY_THERE.remedy) if becomes else NOBODY_THERE
+        missing["exit-status"] = nobody if subject.is_alive is False else OUT_OF_SIGHT
     if not samples.last:
         missing["samples"] = NO_SAMPLES
     return missing

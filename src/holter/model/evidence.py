@@ -275,6 +275,8 @@ class Surroundings(Finding, frozen=True, kw_only=True):
     """The most memory that any child had which the process has waited for; 0 where it has waited for none."""
     stack_start: int | None = None
     """Where the stack of the first thread begins, from which it grows down."""
+    becomes: str | None = None
+    """The program that took the place of the process, by `exec`; nothing where that failed."""
     heeded: tuple[int, ...] | None = None
     """Signals that would not have ended the process at once: it had a handler for them, or held them back."""
 

@@ -1,5 +1,6 @@
-"""Sees how the program asks to leave: by `os._exit`, which runs nothing of what is registered for the end, and by
-`sys.exit`, of whose code the interpreter knows nothing any more when it runs that."""
+"""Sees how the program asks to leave: by `os._exit`, which runs nothing of what is registered for the end, by
+`sys.exit`, of whose code the interpreter knows nothing any more when it runs that, and by `os.exec*`, after which
+another program has its pid."""
 
 import contextlib
 import functools
@@ -18,10 +19,14 @@ MOST_TEXT = 1000
 
 
 class LeavingHook:
-    """Calls `leave` with the exit code of `os._exit`, then does what was asked; remembers that of `sys.exit`."""
+    """Calls `leave` with the exit code of `os._exit`, then does what was asked; remembers that of `sys.exit`.
 
-    def __init__(self, leave: Callable[[int], None]) -> None:
+    Calls `become` with the program that takes this one's place, and with nothing where that could not be started.
+    """
+
+    def __init__(self, leave: Callable[[int], None], become: Callable[[str], None]) -> None:
         self._leave = leave
+        self._become = become
         self._patches = Patches()
         self._asked: tuple[float, int, str] | None = None
 
@@ -40,6 +45,8 @@ class LeavingHook:
         if not self._patches.has(os, "_exit"):
             self._watch_exit_at_once()
             self._watch_exit()
+            for name in ("execv", "execve"):  # all others call one of these
+                self._watch_exec(name)
 
     def _watch_exit(self) -> None:
         leave: Callable[..., Any] = sys.exit
@@ -64,6 +71,24 @@ class LeavingHook:
             return leave_at_once(*args, **kwargs)
 
         self._patches.set(os, "_exit", seen)
+
+    def _watch_exec(self, name: str) -> None:
+        execute: Callable[..., Any] = getattr(os, name)
+
+        @functools.wraps(execute)
+        def seen(path: Any, *args: Any, **kwargs: Any) -> Any:
+            self._tell(path)
+            try:
+                return execute(path, *args, **kwargs)
+            except BaseException:
+                self._tell("")
+                raise
+
+        self._patches.set(os, name, seen)
+
+    def _tell(self, path: object) -> None:
+        with contextlib.suppress(Exception):  # the boundary: the program wants to be another one
+            self._become(os.fsdecode(path)[:MOST_TEXT] if isinstance(path, str | bytes | os.PathLike) else "?")
 
     def restore(self) -> None:
         """Idempotent."""

@@ -72,7 +72,7 @@ class ProgramHooks:
         self.children = ChildHooks(describer, keep=self._keep_exit, leave=self._rest, clock=self._clock)
         self._faults = FaultLog()
         self._witness = SignalWitness()
-        self._leaving = LeavingHook(self._leave_at_once)
+        self._leaving = LeavingHook(self._leave_at_once, self._become)
         self._awaited = AwaitedHook(self._keep_signal)
 
     @property
@@ -186,6 +186,12 @@ class ProgramHooks:
         """Whether the program has waited for any: who leaves by choice may do so because of one."""
         found = {"children_rss_bytes": most_child_bytes()}
         for run in [run for run in self._runs if run.is_owned]:
+            run.keep(Looked(at_ns=self._clock.now_ns(), source="last-seen", pid=os.getpid(), found=found))
+
+    def _become(self, program: str) -> None:
+        """Another program takes the place of this one: nothing in the process sees how that ends."""
+        for run in [run for run in self._runs if run.is_owned]:
+            found = {"becomes": program}
             run.keep(Looked(at_ns=self._clock.now_ns(), source="last-seen", pid=os.getpid(), found=found))
 
     def _rest(self) -> None:
