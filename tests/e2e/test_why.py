@@ -23,7 +23,8 @@ HOLTER = [sys.executable, "-m", "holter"]
 KEYS = (
     "run state cause confidence candidates title evidence advice contributing ruled_out not_observable "
     "cell stack"
-).split()CGROUPS = Path("/sys/fs/cgroup/memory")
+).split()
+CGROUPS = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES = 160 << 20
 NOBODY = 65534
 
