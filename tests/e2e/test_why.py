@@ -21,8 +21,7 @@ from tests.e2e.programs import only_run, run, said, sidecars, start, wait_until
 
 HOLTER = [sys.executable, "-m", "holter"]
 KEYS = (
-    "run state cause confidence candidates title evidence advice contributing ruled_out not_observable "
-    "cell stack"
+    "run state cause confidence candidates title evidence advice contributing ruled_out not_observable cell stack"
 ).split()
 CGROUPS = Path("/sys/fs/cgroup/memory")
 LIMIT_BYTES = 160 << 20

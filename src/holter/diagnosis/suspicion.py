@@ -111,7 +111,7 @@ def weigh(child: End, end: End) -> float:
         return WAITED_LONG if went_on_s > WENT_ON_S else WAITED
     if delay_s > SOON_S:
         return 0.0
-    if _has_own_code(end, child):
+    if (went_on_s > 0 or delay_s > AT_ONCE_S) and _has_own_code(end, child):
         return POSSIBLE
     if delay_s <= AT_ONCE_S and went_on_s <= WENT_ON_S:
         return CHOSE_AT_ONCE if _chose(end) else FELL_AT_ONCE

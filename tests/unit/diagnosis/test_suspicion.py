@@ -269,14 +269,17 @@ def test_a_program_that_went_on_for_long_without_the_victim_ends_for_its_own_rea
 
 @pytest.mark.parametrize("code", [3, 42])
 @pytest.mark.parametrize("how", ["_exit", "atexit"])
-def test_a_code_of_its_own_has_nothing_to_do_with_a_worker_that_faulted(code: int, how: str) -> None:
-    own = exited(code, finished=Finished(at_ns=before(0.1), how=how, exit_code=code))
+def test_a_code_of_its_own_after_more_rows_has_nothing_to_do_with_a_worker_that_faulted(code: int, how: str) -> None:
+    own = exited(code, finished=Finished(at_ns=before(0.1), how=how, exit_code=code), last_row_ns=before(0.11))
     told = diagnose(evidence(own, children=(SEGFAULT,)))
     assert told.cause == "nonzero-exit"
     assert told.confidence < 0.9
     assert "segmentation-fault" in told.candidates
-    command = exited(code, role="command", name="python3 train.py")
-    assert diagnose(evidence(command, children=(SEGFAULT,))).cause == "nonzero-exit"
+
+
+def test_a_program_that_left_at_once_when_its_child_had_died_chose_the_code_for_that() -> None:
+    own = exited(5, finished=Finished(at_ns=before(0.1), how="atexit", exit_code=5), last_row_ns=before(9))
+    assert diagnose(evidence(own, children=(SEGFAULT,))).cause == "segmentation-fault"
 
 
 @pytest.mark.parametrize("code", [1, 11, 139, 245])

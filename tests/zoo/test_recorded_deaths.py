@@ -1,0 +1,44 @@
+"""Every death of the zoo that was recorded, judged again by the rules of today."""
+
+import lzma
+
+import pytest
+
+from holter.diagnosis.ranking import diagnose
+from tests.zoo.case import Case
+from tests.zoo.fault import load_faults
+from tests.zoo.figures import wrong_confident
+from tests.zoo.modes import Mode, all_modes
+from tests.zoo.recorded import PLACE, Death, path_of, read_deaths
+
+FAULTS = {fault.name: fault for fault in load_faults()}
+MODES = [mode for mode in all_modes() if path_of(mode).exists()]
+
+
+def judged(death: Death, mode: Mode) -> Case:
+    diagnosis = diagnose(death.evidence)
+    case = Case.of(FAULTS[death.fault], mode)
+    case.answer.update(state=diagnosis.state, cause=diagnosis.cause, confidence=diagnosis.confidence)
+    return case
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+def test_no_death_is_told_worse_than_when_it_happened(mode: Mode) -> None:
+    deaths = read_deaths(path_of(mode))
+    assert deaths
+    worse = []
+    for death in deaths:
+        case = judged(death, mode)
+        if wrong_confident([case]) or (death.was_right and not case.is_right):
+            worse.append(case.words)
+    assert worse == []
+
+
+def test_every_recording_is_of_a_mode_that_there_is() -> None:
+    assert sorted(PLACE.iterdir()) == sorted(path_of(mode) for mode in MODES)
+
+
+@pytest.mark.parametrize("words", ["/work/", "/root/", "process_api"])
+def test_recordings_name_no_machine(words: str) -> None:
+    found = [path for path in PLACE.iterdir() if words.encode() in lzma.decompress(path.read_bytes())]
+    assert found == []
