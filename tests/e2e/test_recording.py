@@ -260,6 +260,35 @@ def test_a_flush_that_failed_says_so_leaves_no_mark_and_is_made_good_by_the_next
     assert [row.values["a"] for row in rows(directory)] == [1, 2]
 
 
+def test_a_row_of_too_many_keys_is_cut_with_one_word_and_the_rest_can_be_logged_to_the_same_step() -> None:
+    program = run(
+        """
+        import holter
+        run = holter.init()
+        row = {f"k{i}": i for i in range(150_000)}
+        run.log(row); run.log(row)
+        run.log({"k149999": 1}, step=0)
+        """
+    )
+    assert program.stderr == (
+        "holter: a row has more than 100,000 values: the first 100,000 are kept, 50,000 or more are not; "
+        "log them in other calls with the same step\n"
+    )
+    directory = only_run().view.directory
+    assert [(row.step, len(row.values)) for row in rows(directory)] == [(0, 100_000), (1, 100_000), (0, 1)]
+    (noted,) = only_run().said(Noted)
+    assert "50,000 or more are not" in noted.text
+
+
+def test_very_many_remarks_end_in_one_that_says_so() -> None:
+    program = run("import holter\nrun = holter.init()\nrun.log({f'k{i}': {i} for i in range(500)})")
+    lines = program.stderr.splitlines()
+    assert len(lines) == 101
+    assert lines[0] == "holter: 'k0' is a set, which has no place in a row: its repr is kept"
+    assert lines[-1] == "holter: after 100 remarks like these no more are made"
+    assert len(rows(only_run().view.directory)[0].values) == 500
+
+
 def test_disabled_mode_leaves_nothing_and_starts_nothing() -> None:
     program = run(
         """

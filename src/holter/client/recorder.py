@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from holter.client.shortened import text_of
 from holter.client.values import plain_row
 from holter.errors import NotKept, UsageError
 from holter.journal.frame import encode_record
@@ -107,8 +108,10 @@ class Recorder:
         self.journal.record(record)
 
     def complain(self, cause: str, text: str) -> None:
-        """Say something once, and note it in the journal."""
-        if self._complain(cause, text):
+        """Say something once, and note it in the journal; after the first hundred only that there are more."""
+        if self._noted >= MOST_NOTES:
+            self._complain("more", f"after {MOST_NOTES} remarks like these no more are made")
+        elif self._complain(cause, text):
             self.note(text)
 
     def note(self, text: str) -> None:
@@ -204,4 +207,4 @@ def as_step(step: Any) -> int:
             return int(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise UsageError(f"a step must be a whole number, got {type(step).__name__} {str(step)[:40]}")
+    raise UsageError(f"a step must be a whole number, got {type(step).__name__} {text_of(step, 40)}")

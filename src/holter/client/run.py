@@ -15,6 +15,7 @@ from holter.client.deadline import in_time
 from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.shell import current_shell
+from holter.client.shortened import text_of
 from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
 from holter.errors import NotKept, NotSynced, RunFinished
@@ -84,7 +85,7 @@ class Run:
         """Record a row; once this returns it survives `kill -9`.
 
         Args:
-            data: names and values; nested dicts become `outer.inner`.
+            data: names and values, up to 100,000 of them; nested dicts become `outer.inner`.
             step: where the row belongs, in any order; left out, the step after the last one. For the same step and
                 name the last write wins.
             commit: False adds to the current step without going on to the next; what it adds is kept at once.
@@ -140,7 +141,7 @@ class Run:
             level: INFO, WARN or ERROR.
             wait_duration: seconds, or a timedelta, for which an alert of the same title is not recorded again.
         """
-        at_ns, title = self._clock.now_ns(), str(title)[:500]
+        at_ns, title = self._clock.now_ns(), text_of(title, 500)
         seconds = getattr(wait_duration, "total_seconds", lambda: wait_duration or 0.0)
         if at_ns - self._alerted_ns.get(title, 0) < seconds() * 1e9:
             return
@@ -148,7 +149,7 @@ class Run:
             self._alerted_ns.clear()
         self._alerted_ns[title] = at_ns
         level = str(getattr(level, "value", level)).upper()
-        self._recorder.record(Alerted(at_ns=at_ns, title=title, text=str(text)[:5000], level=level))
+        self._recorder.record(Alerted(at_ns=at_ns, title=title, text=text_of(text, 5000), level=level))
 
     def save(self, glob_str: Any = None, base_path: Any = None, policy: str = "live") -> list[str]:
         """Keep copies of files in the run's directory, under `files`; returns where they are or will be.
@@ -229,7 +230,7 @@ class Run:
 
     @name.setter
     def name(self, name: str) -> None:
-        self._describe(name=str(name)[:4096])
+        self._describe(name=text_of(name, 4096))
 
     @property
     def notes(self) -> str:
@@ -238,7 +239,7 @@ class Run:
 
     @notes.setter
     def notes(self, notes: str) -> None:
-        self._describe(notes=str(notes)[:4096])
+        self._describe(notes=text_of(notes, 4096))
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -5,72 +5,114 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, datetime
+from itertools import islice
 from typing import Any
 
 from holter.client.named_values import Unreadable, named_values
+from holter.client.shortened import shortened, text_of
 
 MOST_TEXT = 64 << 10
+MOST_REPR = 1_000
 MOST_KEY = 512
 MOST_ITEMS = 10_000
 DEEPEST = 16
+# In one call.
+MOST_VALUES = 100_000
+MOST_LISTED = 1_000_000
+MOST_DESCRIBED = 1_000
+MOST_TEXTS = 16 << 20
 _PLAIN = (float, int, bool, str)
 _LARGEST_INT = (1 << 64) - 1
 _SMALLEST_INT = -(1 << 63)
 
-Complain = Callable[[str, str], None]
+Complain = Callable[[str, str], object]
 """Called with a cause and a sentence for each value that could not be stored as it is."""
+
+
+class Room:
+    """What one call may still take: a row of a million keys must not hold up the program."""
+
+    def __init__(self, complain: Complain) -> None:
+        self.complain = complain
+        self.values = MOST_VALUES
+        self.listed = MOST_LISTED
+        self.described = MOST_DESCRIBED
+        self.texts = MOST_TEXTS
+
+    def items(self, data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+        """Those of a mapping that are taken: the first ones."""
+        taken = list(islice(data.items(), self.values))
+        self.values -= len(taken)
+        if left_out := len(data) - len(taken):
+            self.complain(
+                "too-many-values",
+                f"a row has more than {MOST_VALUES:,} values: the first {MOST_VALUES:,} are kept, {left_out:,} or more "
+                "are not; log them in other calls with the same step",
+            )
+        return taken
 
 
 def plain_row(data: Mapping[Any, Any], complain: Complain) -> dict[str, Any]:
     """A flat row: nested dicts become `outer.inner`. Raises TypeError where `data` is not a mapping."""
     row: dict[str, Any] = {}
-    _flatten(data, "", row, complain, 0)
+    _flatten(data, "", row, Room(complain), 0)
     return row
 
 
 def plain_tree(data: Mapping[Any, Any], complain: Complain) -> dict[str, Any]:
     """The same values with their nesting kept, for the configuration."""
-    return _branches(data, "", complain, 0)
+    return _branches(data, "", Room(complain), 0)
 
 
-def plain(value: Any, name: str, complain: Complain, /) -> Any:
+def plain(value: Any, name: str, room: Room, /) -> Any:
     """One value as a number, text, list or None; whatever it is, without raising."""
     kind = type(value)
     if kind is float or kind is bool or value is None:
         return value
     if kind is int:
-        return value if _SMALLEST_INT <= value <= _LARGEST_INT else _described(value, name, complain)
+        return value if _SMALLEST_INT <= value <= _LARGEST_INT else _described(value, name, room)
     if kind is str:
-        return _bounded(value, name, complain)
-    return _converted(value, name, complain)
+        return _bounded(value, name, room)
+    return _converted(value, name, room)
 
 
-def _flatten(data: Mapping[Any, Any], prefix: str, row: dict[str, Any], complain: Complain, depth: int) -> None:
-    for key, value in list(data.items()):
-        name = (prefix + (key if type(key) is str else str(key)))[:MOST_KEY]
+def _flatten(data: Mapping[Any, Any], prefix: str, row: dict[str, Any], room: Room, depth: int) -> None:
+    for key, value in room.items(data):
+        name = _name(key, prefix, room)
         if isinstance(value, Mapping):
             if depth < DEEPEST:
-                _flatten(value, name + ".", row, complain, depth + 1)
+                _flatten(value, name + ".", row, room, depth + 1)
             else:
-                row[name] = _described(value, name, complain)
+                row[name] = _described(value, name, room)
         else:
-            row[name] = plain(value, name, complain)
+            row[name] = plain(value, name, room)
 
 
-def _branches(data: Mapping[Any, Any], prefix: str, complain: Complain, depth: int) -> dict[str, Any]:
-    return {str(key)[:MOST_KEY]: _branch(value, f"{prefix}{key}", complain, depth) for key, value in list(data.items())}
+def _name(key: Any, prefix: str, room: Room) -> str:
+    text = key if type(key) is str else text_of(key, MOST_KEY + 1)
+    if len(prefix) + len(text) <= MOST_KEY:
+        return prefix + text
+    name = (prefix + text[:MOST_KEY])[:MOST_KEY]
+    room.complain(f"key:{name}", f"a name is longer than {MOST_KEY} characters, and is cut to {name!r}")
+    return name
 
 
-def _branch(value: Any, name: str, complain: Complain, depth: int) -> Any:
+def _branches(data: Mapping[Any, Any], prefix: str, room: Room, depth: int) -> dict[str, Any]:
+    return {
+        _name(key, "", room): _branch(value, _name(key, prefix, room), room, depth) for key, value in list(data.items())
+    }
+
+
+def _branch(value: Any, name: str, room: Room, depth: int) -> Any:
     if value is None or type(value) in _PLAIN:
-        return plain(value, name, complain)
+        return plain(value, name, room)
     if depth >= DEEPEST:
-        return _described(value, name, complain)
+        return _described(value, name, room)
     if (inner := _try(named_values, value)) is not None:
-        return _branches(inner, f"{name}.", complain, depth + 1)
-    if (items := _try(_listed, value)) is not None:
-        return [_branch(each, name, complain, depth + 1) for each in items]
-    return plain(value, name, complain)
+        return _branches(inner, f"{name}.", room, depth + 1)
+    if (items := _try(_listed, value)) is not None and _has_place(items, room):
+        return [_branch(each, name, room, depth + 1) for each in items]
+    return plain(value, name, room)
 
 
 def _try(look: Callable[[Any], Any], value: Any) -> Any:
@@ -88,26 +130,26 @@ def _listed(value: Any) -> list[Any] | None:
     return list(value) if is_list and len(value) <= MOST_ITEMS else None
 
 
-def _converted(value: Any, name: str, complain: Complain) -> Any:
+def _converted(value: Any, name: str, room: Room) -> Any:
     try:
         if isinstance(value, list | tuple):
-            return _items(value, name, complain)
+            return _items(value, name, room)
         if isinstance(value, datetime | date):
             return value.isoformat()
         if isinstance(value, Unreadable):
-            complain(f"value:{name}", f"{name!r} could not be read ({value.because}): its description is kept")
+            room.complain(f"value:{name}", f"{name!r} could not be read ({value.because}): its description is kept")
         if isinstance(value, os.PathLike):
             value = os.fsdecode(value)
         if isinstance(value, float | int | str):  # subclasses: enums, numpy.float64
-            return plain(_base(value), name, complain)
+            return plain(_base(value), name, room)
         if isinstance(value, enum.Enum):
-            return plain(value.name, name, complain)
+            return plain(value.name, name, room)
         scalar = scalar_of(value)
         if type(scalar) in _PLAIN:
-            return plain(scalar, name, complain)
+            return plain(scalar, name, room)
     except Exception as error:  # noqa: BLE001  users' own classes may raise anything from anything
-        complain(f"value:{name}", f"{name!r} could not be read ({type(error).__name__}): its description is kept")
-    return _described(value, name, complain)
+        room.complain(f"value:{name}", f"{name!r} could not be read ({type(error).__name__}): its description is kept")
+    return _described(value, name, room)
 
 
 def _base(value: float | int | str) -> float | int | str:
@@ -133,27 +175,55 @@ def scalar_of(value: Any) -> Any:
     return value
 
 
-def _items(value: list[Any] | tuple[Any, ...], name: str, complain: Complain) -> Any:
-    if len(value) > MOST_ITEMS:
-        return _described(value, name, complain)
+def _items(value: list[Any] | tuple[Any, ...], name: str, room: Room) -> Any:
+    if not _has_place(value, room):
+        return _described(value, name, room)
     return [
-        plain(inner, name, complain) if inner is None or type(inner) in _PLAIN else _described(inner, name, complain)
+        plain(inner, name, room) if inner is None or type(inner) in _PLAIN else _described(inner, name, room)
         for inner in value
     ]
 
 
-def _bounded(text: str, name: str, complain: Complain) -> str:
-    if len(text) > MOST_TEXT:
-        complain(f"value:{name}", f"{name!r} has {len(text):,} characters: the first {MOST_TEXT:,} are kept")
-        text = text[:MOST_TEXT]
+def _has_place(value: list[Any] | tuple[Any, ...], room: Room) -> bool:
+    if len(value) > min(MOST_ITEMS, room.listed):
+        return False
+    room.listed -= len(value)
+    return True
+
+
+def _bounded(text: str, name: str, room: Room) -> str:
+    most = min(MOST_TEXT, room.texts)
+    if len(text) > most:
+        room.complain(f"value:{name}", f"{name!r} has {len(text):,} characters: the first {most:,} are kept")
+        text = text[:most]
+    room.texts -= len(text)
+    return _as_utf8(text)
+
+
+def _as_utf8(text: str) -> str:
     # A lone surrogate has no UTF-8 form.
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
-def _described(value: Any, name: str, complain: Complain) -> str:
+def _described(value: Any, name: str, room: Room) -> str:
+    room.described -= 1
+    if room.described < 0:
+        room.complain(
+            "too-many-described",
+            f"more than {MOST_DESCRIBED:,} values of a row have no place in it: of the others, as {name!r}, only the "
+            "type is kept",
+        )
+        return f"<{type(value).__name__}>"
     try:
-        text = repr(value)[:1000]
+        text = shortened(value, MOST_REPR)
     except Exception as error:  # noqa: BLE001  a user's __repr__
         text = f"<{type(value).__name__}: its repr raised {type(error).__name__}>"
-    complain(f"value:{name}", f"{name!r} is a {type(value).__name__}, which has no place in a row: its repr is kept")
-    return _bounded(text, name, lambda cause, sentence: None)
+    kept = "its repr is kept" if len(text) < MOST_REPR else f"the first {MOST_REPR:,} characters of its repr are kept"
+    room.complain(f"value:{name}", f"{name!r} {_misfit(value)}: {kept}")
+    return _as_utf8(text)
+
+
+def _misfit(value: Any) -> str:
+    if isinstance(value, list | tuple) and len(value) > MOST_ITEMS:
+        return f"has {len(value):,} items, and a row takes {MOST_ITEMS:,} in a list"
+    return f"is a {type(value).__name__}, which has no place in a row"

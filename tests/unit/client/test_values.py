@@ -12,7 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.client.values import MOST_ITEMS, plain, plain_row, plain_tree
+from holter.client.values import (
+    MOST_DESCRIBED,
+    MOST_ITEMS,
+    MOST_KEY,
+    MOST_TEXTS,
+    MOST_VALUES,
+    Room,
+    plain,
+    plain_row,
+    plain_tree,
+)
 
 VALUES = st.recursive(
     st.none() | st.floats() | st.integers() | st.text(max_size=8),
@@ -79,7 +89,7 @@ class Color(enum.IntEnum):
 )
 def test_a_value_is_taken_as_the_plain_one_it_stands_for(value: object, expected: object) -> None:
     complaints = Complaints()
-    taken = plain(value, "x", complaints)
+    taken = plain(value, "x", Room(complaints))
     assert (taken, type(taken)) == (expected, type(expected))
     assert complaints == []
 
@@ -90,7 +100,7 @@ def test_a_value_is_taken_as_the_plain_one_it_stands_for(value: object, expected
 )
 def test_what_has_no_plain_form_becomes_a_bounded_description_with_a_complaint(value: object) -> None:
     complaints = Complaints()
-    taken = plain(value, "x", complaints)
+    taken = plain(value, "x", Room(complaints))
     assert isinstance(taken, str)
     assert len(taken) <= 1000
     assert len(complaints) == 1
@@ -115,8 +125,66 @@ def test_a_circle_ends() -> None:
     assert plain_tree(circle, complaints)
 
 
+def test_of_a_row_of_very_many_values_the_first_are_kept_and_the_rest_is_said() -> None:
+    complaints = Complaints()
+    row = plain_row({f"k{number}": number for number in range(MOST_VALUES + 7)}, complaints)
+    assert list(row.values()) == list(range(MOST_VALUES))
+    (complaint,) = complaints
+    assert complaint == (
+        "a row has more than 100,000 values: the first 100,000 are kept, 7 or more are not; "
+        "log them in other calls with the same step"
+    )
+
+
+def test_values_that_share_their_insides_are_not_gone_through_for_ever() -> None:
+    many: dict[str, Any] = {}
+    for _ in range(12):
+        many = {f"k{number}": many for number in range(100)}
+    complaints = Complaints()
+    plain_row(many, complaints)
+    assert any(text.startswith("a row has more than 100,000 values") for text in complaints)
+
+
+def test_a_long_list_is_looked_at_only_as_far_as_it_is_kept() -> None:
+    printed = []
+
+    class Item:
+        def __repr__(self) -> str:
+            printed.append(1)
+            return "item"
+
+    complaints = Complaints()
+    row = plain_row({"a": [Item()] * 100_000, "b": [[Item()] * 100_000]}, complaints)
+    assert len(row["a"]) == len(row["b"][0]) == 1000
+    assert len(printed) < 1000
+    assert complaints[0] == (
+        "'a' has 100,000 items, and a row takes 10,000 in a list: the first 1,000 characters of its repr are kept"
+    )
+
+
+def test_very_many_odd_values_are_kept_by_their_type_alone() -> None:
+    complaints = Complaints()
+    row = plain_row({"a": [{number} for number in range(MOST_DESCRIBED + 2)]}, complaints)
+    assert row["a"][MOST_DESCRIBED - 2 :] == ["{998}", "{999}", "<set>", "<set>"]
+    assert len(set(complaints)) == 2
+
+
+def test_texts_of_one_row_are_bounded_together() -> None:
+    complaints = Complaints()
+    row = plain_row({"a": ["x" * (1 << 20)] * MOST_ITEMS}, complaints)
+    assert sum(map(len, row["a"])) == MOST_TEXTS
+    assert complaints
+
+
+def test_a_name_that_is_cut_is_said() -> None:
+    complaints = Complaints()
+    row = plain_row({"k" * 1000: 1, "short": 2, tuple(range(100_000)): 3}, complaints)
+    assert [len(name) for name in row] == [MOST_KEY, 5, MOST_KEY]
+    assert len(complaints) == 2
+
+
 def test_text_that_has_no_utf8_form_is_mended() -> None:
-    assert plain("a\udc80b", "x", Complaints()) == "a?b"
+    assert plain("a\udc80b", "x", Room(Complaints())) == "a?b"
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
