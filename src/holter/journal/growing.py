@@ -20,6 +20,8 @@ class GrowingDigests:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._journals: dict[str, _Journal] = {}
+        # Also over a failure: what was read once is not read again.
+        self._asked: list[tuple[Opened, Saved]] = []
 
     @property
     def digests(self) -> list[Digest]:
@@ -29,10 +31,10 @@ class GrowingDigests:
 
     def update(self) -> list[tuple[Opened, Saved]]:
         """Read what is new; returns what was asked to be saved since the last call, and by whom. Raises OSError."""
-        asked: list[tuple[Opened, Saved]] = []
         for journal, paths in list_segments(self._directory).items():
             each = self._journals.setdefault(journal, _Journal(journal))
-            each.read(paths, asked)
+            each.read(paths, self._asked)
+        asked, self._asked = self._asked, []
         return asked
 
 

@@ -1,8 +1,10 @@
 """Digests that are kept up to date say what a digest of the whole journal says."""
 
+import os
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from holter.journal.digest import digest
 from holter.journal.growing import GrowingDigests
@@ -88,3 +90,25 @@ def test_a_file_that_is_no_segment_of_ours_says_nothing(tmp_path: Path) -> None:
     growing = GrowingDigests(str(tmp_path))
     assert growing.update() == []
     assert growing.digests == []
+
+
+def test_what_was_asked_for_is_not_forgotten_where_another_journal_can_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = GrowingDigests(str(tmp_path))
+    for number in range(2):
+        Journal(tmp_path, alive()).say(named("x"), Saved(at_ns=1, pattern=f"{number}.pt", base="/"))
+    last = list(list_segments(str(tmp_path)).values())[-1][0]
+    real = os.open
+
+    def refuse(path: str, flags: int) -> int:
+        if path == last:
+            raise PermissionError(path)
+        return real(path, flags)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError):
+            growing.update()
+    assert {saved.pattern for _, saved in growing.update()} == {"0.pt", "1.pt"}
+    assert growing.update() == []
