@@ -21,6 +21,8 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Mapped from a file: the kernel can take it back."""
     is_estimate: bool = False
     """Only a sample of it was looked at."""
+    is_least: bool = False
+    """It holds more than that: some of it can't be seen, or there was no time."""
     why: str = ""
     """What is surprising about it: the graph behind a loss."""
     frees: str = ""
@@ -73,7 +75,7 @@ def _has_gpu(found: Variables) -> bool:
 
 
 def _row(found: Variables, each: Held) -> list[str]:
-    about = "~" if each.is_estimate else ""
+    about = "≥ " if each.is_least else "~" if each.is_estimate else ""
     sizes = [about + show_bytes(each.host_bytes)]
     if _has_gpu(found):
         sizes.append(about + show_bytes(each.gpu_bytes) if each.gpu_bytes else "")

@@ -9,8 +9,10 @@ import itertools
 import sys
 from typing import Any
 
+from holter.client.memory.sampling import MOST_ITEMS, sample
+from holter.client.memory.streams import STREAMS, is_of_file
+from holter.client.memory.tensorflow_types import TENSORFLOW
 from holter.client.memory.walk import (
-    MOST_ITEMS,
     Buffer,
     Reader,
     Walk,
@@ -19,7 +21,6 @@ from holter.client.memory.walk import (
     dotted_name,
     instance_dict,
     mro_of,
-    sample,
 )
 
 
@@ -30,7 +31,7 @@ def read_array(walk: Walk, value: Any) -> None:
     owner, base = value, kind.base.__get__(value)
     while base is not None and derives_from(base, kind):
         owner, base = base, kind.base.__get__(base)
-    if _is_mapped(base):
+    if is_of_file(base):
         walk.add_buffer(Buffer(_address(owner), kind.nbytes.__get__(owner), "file"))
     elif base is not None and walk.knows(base):
         walk.visit(base)  # bytes, a tensor, an Arrow buffer
@@ -157,14 +158,12 @@ def _address(array: Any) -> int:
     return int(sys.modules["numpy"].ndarray.__array_interface__.__get__(array)["data"][0])
 
 
-def _is_mapped(base: object) -> bool:
-    return any(dotted_name(kind) == "mmap.mmap" for kind in mro_of(type(base)))
-
-
 PLAIN_TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter")
 CUPY = "cupy._core.core._ndarray_base"
 
 READERS: dict[str, Reader] = {
+    **STREAMS,
+    **TENSORFLOW,
     CUPY: read_cupy,
     "numpy.ndarray": read_array,
     "torch.Tensor": read_tensor,

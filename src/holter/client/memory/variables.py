@@ -23,6 +23,7 @@ from holter.client.memory.libraries import READERS
 from holter.client.memory.readings import cuda_is_used, rss_bytes
 from holter.client.memory.smaller import smaller
 from holter.client.memory.tables import show_bytes
+from holter.client.memory.tensorflow_types import TENSORFLOW
 from holter.client.memory.walk import Reach, Walk, derives_from, dotted_name, instance_dict, mro_of
 
 BUDGET_S = 0.02
@@ -85,7 +86,9 @@ def variables_here(*, budget_s: float = BUDGET_S) -> Variables:
 
 def _measure(holders: list[Holder], walk: Walk) -> list[_Measured]:
     holders.sort(key=_precedence)
-    return [_Measured(each, walk.measure(each.value)) for each in holders]
+    measured = [_Measured(each, walk.measure(each.value)) for each in holders]
+    walk.go_deeper()
+    return measured
 
 
 def _least_bytes(holder: Holder) -> int:
@@ -146,6 +149,7 @@ def _describe(measured: _Measured, namespace: Mapping[str, Any], source: str) ->
         gpu_bytes=round(reach.bytes["gpu"]),
         file_bytes=round(reach.bytes["file"]),
         is_estimate=reach.is_estimate,
+        is_least=reach.is_least,
         why=_why(measured),
         frees="\n".join(lines),
         smaller=_advice(measured, source),
@@ -176,6 +180,8 @@ def _what(holder: Holder) -> str:
         return f"{_shape(tuple(base.shape.__get__(value)))} {dtype} {base.device.__get__(value)}"
     if names[0].startswith("jaxlib."):
         return f"{_shape(value.shape)} {value.dtype}"
+    if any(name in TENSORFLOW and name.startswith("tensorflow.") for name in names):
+        return f"{_shape(tuple(value.shape))} {value.dtype.name}"
     if names[0] in ("pandas.DataFrame", "polars.dataframe.frame.DataFrame", "pandas.core.frame.DataFrame"):
         return "{:,} rows × {:,} columns".format(*value.shape)
     if type(value) is functools._lru_cache_wrapper:

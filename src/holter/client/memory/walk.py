@@ -9,6 +9,7 @@ import contextlib
 import functools
 import gc
 import itertools
+import sys
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -17,13 +18,20 @@ from typing import Any
 import msgspec
 
 from holter.client.boundary import is_strict
+from holter.client.capture.frames import frame_locals
+from holter.client.memory.sampling import FEWER_ITEMS, MOST_ITEMS, OWN_REFERENCES, distinct, sample, shuffled
 
-MOST_ITEMS = 200
+# So many are rather the items of a list than the attributes of an object.
+LEAST_ALIKE = 16
+# What lies deeper waits until everybody else has been looked at so far.
 MOST_DEPTH = 3
+# So far back we know again what holds itself.
+MOST_PATH = 12
 # Beyond this, going through a dict to take items evenly costs more than the items.
 FAR = 100_000
 # A text or bytes object below this is not worth finding out whether somebody else holds it too.
 LARGE_BYTES = 4096
+_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: a function's frame, not a cell's
 
 # Straight from `type`: a metaclass of the user's could answer these itself.
 mro_of: Any = type.__dict__["__mro__"].__get__
@@ -54,6 +62,8 @@ class Reach(msgspec.Struct):
     parts: dict[int, float] = {}
     """What the values right inside of it come to, by their ids."""
     is_estimate: bool = False
+    is_least: bool = False
+    """There is more that could not be seen, or for which there was no time."""
     has_cycle: bool = False
     """Some of it is held by itself: only the garbage collector can free that."""
 
@@ -61,6 +71,19 @@ class Reach(msgspec.Struct):
     def total(self) -> float:
         """Host and GPU."""
         return self.bytes["host"] + self.bytes["gpu"]
+
+
+class _Deeper(msgspec.Struct, eq=False):
+    """Where to go on, and as what."""
+
+    reach: Reach
+    owner: object
+    items: Sequence[object]
+    count: int
+    scale: float
+    item: int
+    part: int
+    path: dict[int, None]
 
 
 class Walk:
@@ -78,22 +101,46 @@ class Walk:
         self._by_type: dict[int, Reader] = {}  # by the types' ids: a metaclass may have a hash of its own
         self._seen: set[int] = {id(each) for each in skip}
         self._alive: list[object] = []  # while we hold them, no other object gets their id
+        self._deeper: collections.deque[_Deeper] = collections.deque()
         self._depth = 0
-        self._path: set[int] = set()
+        self._path: dict[int, None] = {}
+        self._part = 0
         self._item = 0
         self._extras: dict[int, tuple[int, float, str]] = {}
 
     def measure(self, value: object) -> Reach:
-        """What a holder reaches; as much as could be found out where a library does not answer as it used to."""
+        """What a holder reaches; as much as could be found out where a library does not answer as it used to.
+
+        `go_deeper` adds what lies far down.
+        """
         self.reach, self.scale, self._depth = Reach(), 1.0, 0
-        self._path, self._item, self._extras = set(), 0, {}
+        self._path, self._part, self._item, self._extras = {}, 0, 0, {}
+        self._guarded(lambda: self.visit(value))
+        return self.reach
+
+    def go_deeper(self) -> None:
+        """Follow chains and trees to their ends, as long as there is time, and mark those that have more."""
+        while self._deeper and not self.is_late():
+            each = self._deeper.popleft()
+            self.reach, self.scale, self._depth = each.reach, each.scale, 1
+            self._path, self._part, self._item, self._extras = each.path, each.part, each.item, {}
+            before = self.reach.total
+            self._guarded(lambda each=each: self._visit_sample(each.items, each.count))  # type: ignore[misc]  # each is itself
+            found, key = self.reach.total - before, id(each.owner)
+            self.reach.touched[key] = self.reach.touched.get(key, 0.0) + found
+            if each.part in self.reach.parts:
+                self.reach.parts[each.part] += found
+        for each in self._deeper:
+            each.reach.is_least = True
+        self._deeper.clear()
+
+    def _guarded(self, look: Callable[[], None]) -> None:
         try:
-            self.visit(value)
+            look()
         except Exception:
             if is_strict():
                 raise
             self.reach.is_estimate = True
-        return self.reach
 
     def is_late(self) -> bool:
         """Whether the time is up; then what was found so far is all."""
@@ -154,32 +201,55 @@ class Walk:
         self._alive.append(owner)
         before = reach.total
         self.add(own_bytes)
-        if items and self._depth + levels <= MOST_DEPTH and not self.is_late():
+        if items and (self._depth + levels > MOST_DEPTH or self.is_late()):
+            path = dict.fromkeys([*self._path, key][-MOST_PATH:])
+            self._deeper.append(_Deeper(reach, owner, items, count, self.scale, self._item, self._part, path))
+        elif items:
             self._depth += levels
-            self._path.add(key)
+            self._path[key] = None
             self._visit_sample(items, count)
-            self._path.discard(key)
+            self._path.pop(key, None)
             self._depth -= levels
         reach.touched[key] = reach.total - before
 
     def _visit_sample(self, items: Sequence[object], count: int) -> None:
-        scale, item = self.scale, self._item
+        scale, item, is_top = self.scale, self._item, len(self._path) == 1
         unique = {id(each): each for each in items}
-        if count > len(items):
-            self.reach.is_estimate = True
-            # The same few objects again and again: a sample has them all.
-            if len(unique) > len(items) / 4:
-                self.scale = scale * count / len(items)
-        for position, each in enumerate(unique.values()):
-            if scale == 1 and self.scale > 1:
-                self._item = position
-            before = self.reach.total
-            self.visit(each)
-            if len(self._path) == 1:
-                self.reach.parts[id(each)] = self.reach.total - before
-            if position % 64 == 63 and self.is_late():
+        times = dict.fromkeys(unique, 1) if len(unique) == len(items) else collections.Counter(map(id, items))
+        self.reach.is_estimate = self.reach.is_estimate or count > len(items)
+        held_scale = scale * distinct(times, count) / len(unique)
+        before = dict(self.reach.bytes)
+        for position, (key, each) in enumerate(shuffled(unique)):
+            total = self.reach.total
+            self._part = key if is_top else self._part
+            if (size_of := _LEAVES.get(type(each))) is not None and (size := size_of(each)) < LARGE_BYTES:
+                # Of what many hold, each of them holds a share.
+                holders = sys.getrefcount(each) - OWN_REFERENCES - times[key]
+                self.add(size * (count / len(items)) * min(1.0, times[key] / max(1, holders)))
+            else:
+                self.scale = held_scale
+                self._item = position if scale == 1 and held_scale > 1 else item
+                self.visit(each)
+                self.scale = scale
+            if is_top:
+                self.reach.parts[key] = self.reach.total - total
+            if not self.is_complete or (position % 64 == 63 and self.is_late()):
+                self._extrapolate(before, done=position + 1, of=len(unique))
                 break
-        self.scale, self._item = scale, item
+        self._item = item
+
+    def _extrapolate(self, before: dict[str, float], *, done: int, of: int) -> None:
+        """The time is up: of many things, those for which there was none are as the others; of few, nobody knows."""
+        if done < of and of < LEAST_ALIKE:
+            self.reach.is_least = True
+        elif done < of:
+            self.reach.is_estimate = True
+            for place, size in before.items():
+                self.reach.bytes[place] += (of - done) / done * (self.reach.bytes[place] - size)
+
+    def sample(self, count: int) -> range:
+        """Which items of so many to look at: fewer of what is inside of something else."""
+        return sample(count, most=FEWER_ITEMS if self._depth else MOST_ITEMS)
 
     def _choose(self, kind: type) -> Reader:
         for each in mro_of(kind):
@@ -202,10 +272,16 @@ def dotted_name(kind: type) -> str:
     return f"{module}.{name}" if type(module) is str else str(name)
 
 
-def sample(count: int) -> range:
-    """Which items of so many to look at: all of a few, else evenly spaced ones."""
-    step = max(1, -(-count // MOST_ITEMS))
-    return range(0, count, step)
+def c_size(value: object) -> int:
+    """What an object takes for itself by its type's own account; one that a class of the user's gives is not asked for.
+
+    `object.__sizeof__` is no account of generators and coroutines: it takes other fields of theirs for a length.
+    """
+    for kind in mro_of(type(value)):
+        found = attributes_of(kind).get("__sizeof__")
+        if type(found) is types.MethodDescriptorType:
+            return int(found(value))
+    return 0
 
 
 def instance_dict(value: object) -> dict[str, Any]:
@@ -219,12 +295,12 @@ def instance_dict(value: object) -> dict[str, Any]:
     return {}
 
 
-def keys_and_values(value: dict[Any, Any]) -> list[object]:
+def keys_and_values(value: dict[Any, Any], *, most: int = MOST_ITEMS) -> list[object]:
     """Some keys and values of a dict, evenly spaced where it is not too long for that."""
     count = dict.__len__(value)
-    step = sample(count).step if count <= FAR else 1
+    step = sample(count, most=most).step if count <= FAR else 1
     try:
-        pairs = list(itertools.islice(dict.items(value), 0, step * MOST_ITEMS, step))
+        pairs = list(itertools.islice(dict.items(value), 0, step * most, step))
     except RuntimeError:  # another thread changes it meanwhile
         return []
     return [each for pair in pairs for each in pair]
@@ -272,7 +348,7 @@ def _tuple(walk: Walk, value: Any) -> None:
 
 def _sequence(walk: Walk, value: Any, kind: Any) -> None:
     count = kind.__len__(value)
-    items = kind.__getitem__(value, slice(0, count, sample(count).step))
+    items = kind.__getitem__(value, slice(0, count, walk.sample(count).step))
     walk.visit_all(value, items, count=count, own_bytes=kind.__sizeof__(value))
 
 
@@ -296,7 +372,8 @@ def _set(walk: Walk, value: Any) -> None:
 
 def _dict(walk: Walk, value: Any) -> None:
     count = 2 * dict.__len__(value)
-    walk.visit_all(value, keys_and_values(value), count=count, own_bytes=dict.__sizeof__(value))
+    items = keys_and_values(value, most=len(walk.sample(MOST_ITEMS)))
+    walk.visit_all(value, items, count=count, own_bytes=c_size(value))
 
 
 def _function(walk: Walk, value: Any) -> None:
@@ -304,6 +381,25 @@ def _function(walk: Walk, value: Any) -> None:
     cells = types.FunctionType.__closure__.__get__(value) or ()
     held = [each for cell in cells for each in gc.get_referents(cell)]  # nothing, for a cell that is empty yet
     walk.visit_all(value, held, count=len(held))
+
+
+def _builtin(walk: Walk, value: Any) -> None:
+    """A method such as `[...].append` holds its list; a function its module, which would be there anyway."""
+    held = gc.get_referents(value)
+    walk.visit_all(value, held, count=len(held))
+
+
+def _trace(walk: Walk, value: Any) -> None:
+    """An exception that somebody keeps holds the local variables of every frame that it came through."""
+    held: list[object] = []
+    trace = value
+    while trace is not None and len(held) < 10 * MOST_ITEMS:
+        frame = trace.tb_frame
+        if frame.f_code.co_flags & _OPTIMIZED:  # else its variables are those of a module
+            held += [each for _, each in frame_locals(frame)]
+        trace = trace.tb_next
+    if held:
+        walk.visit_all(value, held, count=len(held), levels=0)
 
 
 def _cached(walk: Walk, value: Any) -> None:
@@ -315,7 +411,9 @@ def _cached(walk: Walk, value: Any) -> None:
         items = [each for every in held[:1] for each in keys_and_values(every)]
         walk.visit_all(value, items, count=2 * count, own_bytes=128 * count)
     else:
-        walk.visit_all(value, referents[:: sample(len(referents)).step], count=len(referents), own_bytes=128 * count)
+        total = len(referents)
+        referents = referents[:: sample(total).step]
+        walk.visit_all(value, referents, count=total, own_bytes=128 * count)
 
 
 def _object(walk: Walk, value: Any) -> None:
@@ -324,12 +422,16 @@ def _object(walk: Walk, value: Any) -> None:
     referents = [each for each in gc.get_referents(value) if each is not kind]
     if len(referents) == 1 and type(referents[0]) is dict:
         referents = list(itertools.islice(referents[0].values(), 10 * MOST_ITEMS))
-    walk.visit_all(value, referents[: 10 * MOST_ITEMS], count=len(referents), own_bytes=object.__sizeof__(value))
+    count = len(referents)
+    del referents[10 * MOST_ITEMS :]  # in place: a second list would hold them too
+    walk.visit_all(value, referents, count=count, own_bytes=c_size(value))
 
 
 _READERS: dict[type, Reader] = {
-    **dict.fromkeys((type, types.ModuleType, types.CodeType, types.FrameType, types.TracebackType), _nothing),
-    **dict.fromkeys((types.BuiltinFunctionType, types.GetSetDescriptorType, types.MappingProxyType), _nothing),
+    **dict.fromkeys((type, types.ModuleType, types.CodeType, types.FrameType), _nothing),
+    **dict.fromkeys((types.GetSetDescriptorType, types.MappingProxyType), _nothing),
+    types.BuiltinFunctionType: _builtin,
+    types.TracebackType: _trace,
     **dict.fromkeys((type(None), bool, type(Ellipsis), range, slice), _nothing),
     **dict.fromkeys((set, frozenset), _set),
     int: _plain(int.__sizeof__),
@@ -347,3 +449,6 @@ _READERS: dict[type, Reader] = {
     functools._lru_cache_wrapper: _cached,
 }
 _BUILTIN = {id(kind): reader for kind, reader in _READERS.items()}
+_LEAVES: dict[type[Any], Callable[[Any], int]] = {
+    kind: attributes_of(kind).get("__sizeof__", object.__sizeof__) for kind in (int, float, complex, str, bytes)
+}
