@@ -1,5 +1,6 @@
 # Everything lives in .venv of this checkout. `make PYTHON3=python3.12 test` chooses the Python to make it with,
-# `make PYTEST_ARGS='-k sigkill' test` hands arguments to pytest, `make ZOO_ARGS='--only memory' zoo` to the zoo.
+# `make PYTEST_ARGS='-k sigkill' test` hands arguments to pytest, `make ZOO_ARGS='--only memory' zoo` to the zoo,
+# `make BENCH_ARGS='start --no-peers' bench` to the benchmarks.
 
 PYTHON3 ?= python3
 PYTHON := .venv/bin/python
@@ -31,13 +32,13 @@ test: lint types every-test ## run every test, and the checks
 check: lint types quick-tests ## format, lint, types, import contracts, unit, contract and architecture tests
 
 bench: $(READY) ## measure the figures that the README quotes
-	@$(PYTHON) benchmarks/run.py
+	@$(PYTHON) benchmarks/run.py $(BENCH_ARGS)
 
 bench-server: $(READY) ## measure what the server's index costs, beside MLflow, Aim and trackio
-	@$(PYTHON) benchmarks/server_run.py
+	@$(PYTHON) benchmarks/server_run.py $(BENCH_ARGS)
 
 bench-page: $(READY) system-packages ## measure the web page in Chromium, beside MLflow's and trackio's
-	@$(PYTHON) benchmarks/page_run.py
+	@$(PYTHON) benchmarks/page_run.py $(BENCH_ARGS)
 
 bench-test: $(READY) ## a quick pass of every benchmark, to see that all of them work
 	@$(PYTHON) -m pytest tests/benchmarks $(PYTEST_ARGS)

@@ -28,7 +28,7 @@ from benchmarks.trials import environment
 
 DEATHS = 20
 LOGS_S, EVERY_S = 40.0, 0.31
-DEATH_S, POINT_S = 3.0, 2.5
+DEATH_S, POINT_S = 1.5, 2.5
 PROJECT = "soon"
 TRAINING = """
 import sys, time, holter

@@ -18,8 +18,8 @@ from benchmarks.suite import DOCS, Suite, parse, parser_of, take  # noqa: E402
 
 # The order of the README. A measure that is not named here comes last.
 ORDER = (
-    "log-latency paced-latency loop-overhead start kills machine-death launcher unnoticed survivors console-kills "
-    "sidecar journal-size many-runs"
+    "log-latency paced-latency loop-overhead start verdicts kills machine-death launcher unnoticed survivors "
+    "console-kills sidecar journal-size many-runs"
 ).split()
 
 

@@ -14,7 +14,7 @@ from benchmarks.plan import Plan
 from benchmarks.trackers import LABELS
 from benchmarks.trials import in_turn, run_trial, trackers_of
 
-AT_MOST_LIMITS = 3.0
+AT_MOST_LIMITS = 2.5
 AT_MOST_WANDB = 1 / 30
 AT_MOST_TRACKIO = 1 / 6
 AT_MOST_P999_US = 100.0
