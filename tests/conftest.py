@@ -1,5 +1,6 @@
 """Keeps every test away from the user's runs, and makes a skipped test a failed one in CI."""
 
+import compileall
 import os
 import signal
 from collections.abc import Generator
@@ -10,11 +11,16 @@ import pytest
 # What else a training process reads to learn which run it belongs to.
 FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "SLURM_", "TORCHELASTIC_")
 
+SOURCE = Path(__file__).parents[1] / "src" / "holter"
+
 IN_CI = os.environ.get("CI") == "true"
 ALLOWED_SKIP = "not on this platform:"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        # With PYTHONDONTWRITEBYTECODE each of the programs that they start would compile all of it again.
+        compileall.compile_dir(SOURCE, quiet=2)
     # Whoever starts the tests in the background leaves them, and all programs that they start, deaf to these.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
