@@ -52,14 +52,23 @@ def test_a_training_cell_that_failed_is_how_its_run_ended(kernel: Kernel) -> Non
         [FAIL, "run.log({'loss': 0.1})"],
         [FAIL, "run.finish()"],
         [TRAIN + "train()\nraise SystemExit(0)"],
+        ["try:\n    1 / 0\nexcept ZeroDivisionError:\n    get_ipython().showtraceback()\n" + TRAIN + "train()"],
     ],
-    ids=["an exploratory cell", "it went on", "said to be well", "left with 0"],
+    ids=["an exploratory cell", "it went on", "said to be well", "left with 0", "shown and overcome"],
 )
 def test_a_cell_that_fails_on_the_way_is_not(kernel: Kernel, cells: list[str]) -> None:
     for cell in [OPEN, *cells]:
         kernel.run(cell)
     told = why(kernel)
     assert (told["state"], told["cause"]) == ("finished", None)
+
+
+def test_a_script_that_failed_in_a_cell_counts_as_its_cell(kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import holter\nholter.log({'loss': 1.0})\nraise KeyError('lr')")
+    kernel.run(OPEN)
+    kernel.run("%run train.py")
+    told = why(kernel)
+    assert (told["state"], told["cause"]) == ("failed", "uncaught-exception")
 
 
 def test_a_run_that_another_replaced_after_its_cell_failed_has_failed(kernel: Kernel) -> None:

@@ -69,6 +69,7 @@ class CellHooks:
         self._ordinal = 0
         self._cell: CellStarted | None = None
         self._shown: BaseException | None = None
+        self._shown_ns = 0
         self._interrupted_at = 0.0
         self._variables: tuple[HeldVariable, ...] = ()
         self._looked_bytes = 0
@@ -149,7 +150,8 @@ class CellHooks:
 
     def _end(self, error: BaseException | None) -> None:
         cell, self._cell = self._cell, None
-        error, self._shown = error or self._shown, None
+        shown, self._shown = self._shown, None
+        error = shown if error is None else error
         if isinstance(error, KeyboardInterrupt):
             self._interrupted_at = time.monotonic()
         elif error is not None and _is_batch(self._shell):
@@ -172,16 +174,16 @@ class CellHooks:
         )
         self._keep(ended)
         if error is not None and exit_code_of(error):
-            self._keep_failure(cell, error)
+            self._keep_failure(cell, error, at_ns=self._shown_ns if error is shown else self._clock.now_ns())
 
-    def _keep_failure(self, cell: CellStarted, error: BaseException) -> None:
-        """For the runs that logged in it: where nothing more comes, that is how they ended."""
+    def _keep_failure(self, cell: CellStarted, error: BaseException, *, at_ns: int) -> None:
+        """For the runs that logged in it before: where nothing more comes, that is how they ended."""
         from holter.client.capture.surroundings import look_around  # only those who fail pay for it
 
-        for run in [each for each in self._runs() if each.last_row_ns >= cell.at_ns]:
-            run.raised(describe(error, self._clock.now_ns(), where="cell"))
+        for run in [each for each in self._runs() if cell.at_ns <= each.last_row_ns <= at_ns]:
+            run.raised(describe(error, at_ns, where="cell"))
             if not isinstance(error, KeyboardInterrupt):
-                run.keep(look_around(error, [run.dir], at_ns=self._clock.now_ns()))
+                run.keep(look_around(error, [run.dir], at_ns=at_ns))
 
     def _look_around(self) -> tuple[HeldVariable, ...]:
         try:
@@ -203,7 +205,7 @@ class CellHooks:
         def showtraceback(*args: Any, **kwargs: Any) -> Any:
             try:
                 if (error := sys.exc_info()[1]) is not None and self._cell is not None:
-                    self._shown = error
+                    self._shown, self._shown_ns = error, self._clock.now_ns()
             except Exception as ours:  # noqa: BLE001  the boundary: the user wants to see the traceback
                 self._give_up(ours)
             return real(*args, **kwargs)
