@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from holter.diagnosis.fault_stacks import stack_at_fault
 from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_number, python_of
 from holter.model import cell_names
 from holter.model.evidence import Evidence
@@ -15,7 +16,7 @@ def update_native_library(evidence: Evidence) -> str:
 
 def see_native_stack(evidence: Evidence) -> str:
     """Where exactly it was."""
-    if evidence.subject.fault_log:
+    if stack_at_fault(evidence.subject.fault_log).frames:
         return "look at the Python stack of the fatal moment: holter show prints it"
     if evidence.subject.role == "kernel":
         return ""  # `resume` says what would keep it
