@@ -51,19 +51,12 @@ def gather(loaded: LoadedRun) -> Evidence:
 
     Files that can't be read are as if they were not there: then `unseen` says so.
     """
-    directory, digests, outcome = loaded.view.directory, loaded.digests, loaded.by_itself
-    newest = newest_clients(digests)
+    directory, outcome = loaded.view.directory, loaded.by_itself
+    newest = newest_clients(loaded.digests)
     began_ns = min((each.opened.at_ns for each in newest), default=0)
-    traces = read_traces(directory, newest, since_ns=began_ns)
-    cells = _read_cell_numbers(directory, newest)
-    ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
-    if (failed := outcome.failed_cell) is not None:
-        ends = [ended_by_cell(end, failed) if end.pid == outcome.pid else end for end in ends]
-    ends = [with_named_cells(end, cells) for end in ends]
+    ends, children = _read_ends(loaded, newest, began_ns)
     subject = _subject(ends, outcome)
     looked = [record for record in loaded.said(Looked) if record.at_ns >= began_ns]
-    children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
-    children = [with_named_cells(end, cells) for end in children]
     of_child = _findings_of_children(looked, children)
     found = findings_of([each for each in looked if not _is_around_a_child(each, children)], pid=subject.pid)
     becomes = (found.surroundings.becomes if found.surroundings is not None else None) or ""
@@ -109,6 +102,18 @@ def gather(loaded: LoadedRun) -> Evidence:
         facts=loaded.facts,
         unseen={**_missing(subject, samples, becomes), **found.unseen},
     )
+
+
+def _read_ends(loaded: LoadedRun, newest: Sequence[Digest], began_ns: int) -> tuple[list[End], list[End]]:
+    """Of the programs and of their children, with names for the cells of a notebook."""
+    directory, digests, outcome = loaded.view.directory, loaded.digests, loaded.by_itself
+    traces = read_traces(directory, newest, since_ns=began_ns)
+    cells = _read_cell_numbers(directory, newest)
+    ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
+    if (failed := outcome.failed_cell) is not None:
+        ends = [ended_by_cell(end, failed) if end.pid == outcome.pid else end for end in ends]
+    children = ends_of_children(digests, traces, except_pids=[end.pid for end in ends])
+    return [with_named_cells(end, cells) for end in ends], [with_named_cells(end, cells) for end in children]
 
 
 def read_traces(directory: str, newest: Sequence[Digest], *, since_ns: int) -> Traces:

@@ -330,7 +330,7 @@ def _previous(reinit: Any) -> Run | None:
     if current is None or reinit == "create_new":
         return None
     if current_shell() is not None and reinit in (None, "default", True, "finish_previous"):
-        current.give_way()
+        current.leave(how="replaced")
         return None
     if reinit in (True, "finish_previous"):
         current.finish()

@@ -302,10 +302,6 @@ class Run:
         self._described = described
         self.keep(described)
 
-    def give_way(self) -> None:
-        """End the run because another is opened in its place; nobody says how it went."""
-        self._end(Finished(at_ns=self._clock.now_ns(), how="replaced"))
-
     @property
     def last_row_ns(self) -> int:
         """When it last logged; 0 where it never did."""
@@ -346,9 +342,13 @@ class Run:
         if not self.is_owned and not self._finished:
             self._recorder.rest()
 
-    def leave(self, asked: int | None, text: str) -> None:
-        """End the run because the interpreter exits; the code that it asked for last may not be that of its exit."""
-        self._end(Finished(at_ns=self._clock.now_ns(), how="atexit", exit_code=asked, exit_text=text))
+    def leave(self, asked: int | None = None, text: str = "", *, how: str = "atexit") -> None:
+        """End the run because the interpreter exits; the code that it asked for last may not be that of its exit.
+
+        Args:
+            how: `replaced` where another run is opened in its place; nobody says how this one went.
+        """
+        self._end(Finished(at_ns=self._clock.now_ns(), how=how, exit_code=asked, exit_text=text))
 
     @harmless
     def leave_at_once(self, exit_code: int) -> None:

@@ -66,7 +66,7 @@ def _fields(value: Any, most: int, depth: int) -> Iterator[str]:
 
 
 def _sequence(opening: str, closing: str) -> Pieces:
-    def pieces(value: Any, most: int, depth: int) -> Iterator[str]:
+    def pieces(value: Any, most: int, depth: int, /) -> Iterator[str]:
         yield opening
         yield from _items(iter(value), most, depth)
         yield f",{closing}" if closing == ")" and len(value) == 1 else closing
@@ -101,7 +101,7 @@ def _dict(value: Any, most: int, depth: int) -> Iterator[str]:
 
 
 def _named(pieces: Pieces) -> Pieces:
-    def named(value: Any, most: int, depth: int) -> Iterator[str]:
+    def named(value: Any, most: int, depth: int, /) -> Iterator[str]:
         yield f"{type(value).__name__}("
         if isinstance(value, defaultdict):
             yield f"{value.default_factory!r}, "

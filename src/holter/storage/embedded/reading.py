@@ -40,7 +40,7 @@ class Reader:
         self._series = int(found[0]) if found else 0
         self._tail = settle_writes(concatenate(list(unsealed))) if unsealed else None
 
-    def points(self, first: int | None, last: int | None, most: int | None = None) -> Points:
+    def points(self, first: int | None, last: int | None, *, most: int | None = None) -> Points:
         """All points of a range of steps, or the first ones."""
         low, high = _bounds(first, last)
         chunks = self._chunks(low, high)

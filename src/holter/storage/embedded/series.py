@@ -89,7 +89,7 @@ class SqliteSeries:
         taken = self._snapshot(line)
         with self._database.read() as connection:
             unsealed = SealedOffsets(connection, line.run).left_of(taken) if taken else []
-            return Reader(connection, line, unsealed=unsealed).points(first, last, most)
+            return Reader(connection, line, unsealed=unsealed).points(first, last, most=most)
 
     def buckets(self, lines: Sequence[Line], window: Window) -> list[Buckets]:
         """At most so many buckets for each line."""
