@@ -193,6 +193,20 @@ def test_alerts_wait_and_finish_is_quiet_where_asked() -> None:
     assert "ended after" not in program.stderr
 
 
+def test_what_is_changed_after_the_end_is_said_to_be_lost() -> None:
+    program = run(
+        """
+        import holter
+        run = holter.init(id="r1")
+        run.finish()
+        for _ in range(2):
+            run.config.x = 1; run.summary["y"] = 2; run.name = "n"; run.alert("t"); run.mark_preempting()
+        """
+    )
+    whats = ("a change of config", "a change of summary", "a change of name", "alert()", "mark_preempting()")
+    assert sentences(program) == [f"{what} after finish() of run r1: it is not recorded" for what in whats]
+
+
 def test_a_tensor_with_a_gradient_is_logged_without_torchs_warning() -> None:
     program = run(
         """

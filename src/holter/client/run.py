@@ -141,6 +141,8 @@ class Run:
             level: INFO, WARN or ERROR.
             wait_duration: seconds, or a timedelta, for which an alert of the same title is not recorded again.
         """
+        if self._is_over("alert()"):
+            return
         at_ns, title = self._clock.now_ns(), text_of(title, 500)
         seconds = getattr(wait_duration, "total_seconds", lambda: wait_duration or 0.0)
         if at_ns - self._alerted_ns.get(title, 0) < seconds() * 1e9:
@@ -181,7 +183,8 @@ class Run:
     @harmless
     def mark_preempting(self) -> None:
         """Say that a scheduler is about to take the place: an end that follows is `preempted`, not `crashed`."""
-        self._recorder.record(Preempting(at_ns=self._clock.now_ns()))
+        if not self._is_over("mark_preempting()"):
+            self._recorder.record(Preempting(at_ns=self._clock.now_ns()))
 
     @property
     def dir(self) -> str:
@@ -434,15 +437,24 @@ class Run:
         if not isinstance(error, KeyboardInterrupt):
             self.keep(look_around(error, [self.dir] if self.dir else [], at_ns=self._clock.now_ns()))
 
+    def _is_over(self, doing: str) -> bool:
+        """Whether the run has ended; if so, it is said."""
+        if self._finished:
+            self.report(doing, RunFinished(f"{doing} after finish() of run {self.id}: it is not recorded"))
+        return self._finished
+
     def _describe(self, **changes: Any) -> None:
+        self._is_over(f"a change of {', '.join(changes)}")
         self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))
 
     def _keep_config(self) -> None:
+        self._is_over("a change of config")
         self._config_kept = plain_tree(self._config_values, self._recorder.complain)
         settle(self._config_values, plain_tree(self._config_kept, self._recorder.complain))
         self.keep(Configured(at_ns=self._clock.now_ns(), config=self._config_kept))
 
     def _keep_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
+        self._is_over("a change of summary")
         kept = plain_row(summary, self._recorder.complain)
         self.keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
         return kept

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holter.client.shortened import shortened
@@ -69,11 +69,13 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_it_is_what_the_value_prints(value: object) -> None:
     assert shortened(value, 10_000) == repr(value)
 
 
+@settings(deadline=None)
 @given(VALUES, st.integers(min_value=0, max_value=30))
 def test_it_is_the_beginning_of_that(value: object, most: int) -> None:
     whole = shortened(value, 10_000)

@@ -136,6 +136,16 @@ def test_of_a_row_of_very_many_values_the_first_are_kept_and_the_rest_is_said() 
     )
 
 
+def test_a_mapping_that_miscounts_itself_is_no_reason_to_complain() -> None:
+    class Growing(dict[str, Any]):
+        def __len__(self) -> int:
+            return super().__len__() + 1
+
+    complaints = Complaints()
+    assert plain_row(Growing(a=1), complaints) == {"a": 1}
+    assert complaints == []
+
+
 def test_values_that_share_their_insides_are_not_gone_through_for_ever() -> None:
     many: dict[str, Any] = {}
     for _ in range(12):
