@@ -134,17 +134,6 @@ class SeriesContract(PortContract):
         points = storage.series.points(line, first=ends[0], last=ends[1])
         check_buckets(found, points, count=20)
 
-    @pytest.mark.parametrize("first", [None, 5_001])
-    @pytest.mark.parametrize("most", [1, 4_096, 4_097, 9_999, 20_000])
-    def test_of_many_points_only_the_first_are_read(self, storage: Storage, first: int | None, *, most: int) -> None:
-        writes = [Write(("x",), step, step + 7, (float(step),)) for step in range(0, 20_000, 2)]
-        writes += [Write(("x",), step, step + 7, (float(step),)) for step in (3, 5_003, 19_997)]
-        replay(storage.series, RUN, journals=[Journal("a" * 32, writes)])
-        whole = storage.series.points(Line(RUN, "x"), first=first)
-        found = storage.series.points(Line(RUN, "x"), first=first, most=most)
-        assert found.steps.tolist() == whole.steps[:most].tolist()
-        assert found.values.tolist() == whole.values[:most].tolist()
-
     def test_time_may_run_against_the_steps(self, storage: Storage) -> None:
         journal = Journal("a" * 32, [Write(("x",), -step, step, (float(step),)) for step in range(9_000)])
         replay(storage.series, RUN, journals=[journal])
@@ -153,13 +142,17 @@ class SeriesContract(PortContract):
         assert found.first[0] == 0
         assert found.final[-1] == 8_999.0
 
-    def test_steps_in_any_order_come_back_in_order(self, storage: Storage) -> None:
+    def test_steps_in_any_order_come_back_in_order_all_or_the_first(self, storage: Storage) -> None:
         steps = np.random.default_rng(1).permutation(12_000).tolist()
         journal = Journal("a" * 32, [Write(("x",), step, number, (step * 0.5,)) for number, step in enumerate(steps)])
         replay(storage.series, RUN, journals=[journal])
         found = storage.series.points(Line(RUN, "x"))
         assert found.steps.tolist() == list(range(12_000))
         assert found.values.tolist() == [step * 0.5 for step in range(12_000)]
+        for first, most in itertools.product((None, 0, 5_001), (1, 4_096, 4_097, 6_999, 12_000, 20_000)):
+            some = storage.series.points(Line(RUN, "x"), first=first, most=most)
+            assert some.steps.tolist() == list(range(12_000))[first or 0 :][:most]
+            assert some.values.tolist() == [step * 0.5 for step in some.steps]
 
     def test_a_gap_is_refused_with_the_offset_that_is_there(self, storage: Storage) -> None:
         journal = long_journals()[0]
