@@ -16,11 +16,11 @@ from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
 ENDED = 1_000_000.0
 
 
-def told(*runs: tuple[str, str, float, str, str]) -> list[str]:
+def told(*runs: tuple[str, str, float, str, str], state: str = "crashed") -> list[str]:
     """The ids that are left of runs with id, kind, end, cause and process."""
     rows = {run: RunRow(id=run, kind=kind, processes=(process,)) for run, kind, _, _, process in runs}
     briefs = [
-        RunBrief(id=run, state="crashed", cause=cause, started_at=float(place), ended_at=ENDED + end)
+        RunBrief(id=run, state=state, cause=cause, started_at=float(place), ended_at=ENDED + end)
         for place, (run, _, end, cause, _) in enumerate(runs)
     ]
     return [run.id for run in each_once(briefs, rows)]
@@ -40,8 +40,8 @@ def test_a_kernel_that_dies_long_after_a_training_in_it_failed_is_another_death(
 
 def test_runs_of_one_process_that_end_with_it_are_one_death_and_those_that_fail_in_turn_are_not() -> None:
     assert told(("one", "", 0.0, "killed", "p"), ("two", "", 0.1, "killed", "p")) == ["two"]
-    runs = ("one", "", 0.0, "uncaught-exception", "p"), ("two", "", 5.0, "uncaught-exception", "p")
-    assert told(*runs) == ["one", "two"]
+    runs = ("one", "", 0.0, "uncaught-exception", "p"), ("two", "", 0.1, "uncaught-exception", "p")
+    assert told(*runs, state="failed") == ["one", "two"]
 
 
 def test_deaths_of_different_processes_in_one_moment_are_different() -> None:

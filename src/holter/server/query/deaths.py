@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from holter.model.records import KERNEL
+from holter.model.state import CRASHED
 from holter.server.query.briefs import RunBrief
 from holter.storage.runs import RunRow
 
@@ -25,9 +26,10 @@ def _is_same(one: RunBrief, other: RunBrief, rows: Mapping[str, RunRow], /) -> b
     if mine is None or theirs is None or not set(mine.processes) & set(theirs.processes):
         return False
     apart_s = abs((one.ended_at or 0.0) - (other.ended_at or 0.0))
-    # A process may have several runs that fail one after another; a kernel has one end.
-    has_one_end = one.cause == other.cause and (_is_kernel(mine) or _is_kernel(theirs))
-    return apart_s <= (NEAR_S if has_one_end else SAME_MOMENT_S)
+    if _is_kernel(mine) or _is_kernel(theirs):
+        return apart_s <= (NEAR_S if one.cause == other.cause else SAME_MOMENT_S)
+    # Runs that fail by themselves in one process fail one after another, however fast.
+    return one.state == other.state == CRASHED and apart_s <= SAME_MOMENT_S
 
 
 def _is_kernel(row: RunRow | None) -> bool:
