@@ -84,7 +84,7 @@ class Kernel:
             if message["msg_type"] == "stream":
                 printed.append(content["text"])
             elif message["msg_type"] == "display_data":
-                printed.append(content["data"].get("text/plain", ""))
+                printed.append(content["data"].get("text/plain", "") + "\n")
 
         reply = self.client.execute_interactive(code, timeout=ANSWERS_WITHIN_S, output_hook=hear)
         assert reply["content"]["status"] == "ok", reply["content"]

@@ -22,6 +22,7 @@ EXTENSION = Path(__file__).parents[2] / "jupyterlab-holter"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 LOADS_WITHIN_MS = 90_000
 SHOWN_WITHIN_MS = 30_000
+expect.set_options(timeout=SHOWN_WITHIN_MS)  # a page's default timeout is for what is done, not for what is expected
 SLOW_SERVER = """
 const real = window.fetch;
 window.fetch = async (...asked) => {

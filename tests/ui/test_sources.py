@@ -27,7 +27,9 @@ def test_the_jupyterlab_extension_fits_its_types() -> None:
 
 def test_what_needs_no_browser_does_what_it_says(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    done = run_tool("node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--testTimeout=60000", f"--outputFile={report}")
+    done = run_tool(
+        "node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--testTimeout=60000", f"--outputFile={report}"
+    )
     assert done.returncode == 0, done.stdout + done.stderr + (report.read_text() if report.exists() else "")
     told = json.loads(report.read_text())
     # A file that is not found is no failure to the tool.
