@@ -45,7 +45,7 @@ def modules_in(package: ModuleType) -> list[str]:
     try:
         files = [os.path.splitext(file) for place in package.__path__ for file in os.listdir(place)]
         return sorted({name for name, kind in files if kind in (".py", ".pyc") and not name.startswith("_")})
-    except NotADirectoryError:
-        import pkgutil  # loads half of what tells of source code: only for those who import from an archive
+    except OSError:
+        import pkgutil  # loads half of what tells of source code: only for those who import from an archive or the like
 
         return [module.name for module in pkgutil.iter_modules(package.__path__)]
