@@ -17,6 +17,8 @@ endif
 
 # Most tests wait for processes of theirs: two for each core keep it busy. Those that share something costly stay together.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# Compiled once, not by each process of each test.
+export PYTHONDONTWRITEBYTECODE :=
 IN_PARALLEL := -n $(shell expr 2 \* $(CORES)) --dist loadgroup
 
 .PHONY: help demo test check bench bench-server bench-page bench-test zoo format lint types quick-tests every-test system-packages
