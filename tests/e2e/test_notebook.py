@@ -112,7 +112,7 @@ def test_a_kernel_that_ends_while_no_cell_runs_is_no_news(name: str, kernel: Ker
 
     assert state_of_only_run() == ("finished", None)
     with kernel_in(tmp_path) as successor:
-        assert successor.run(OPEN).displays == []
+        assert successor.run(OPEN).cards == []
 
 
 def test_an_interrupt_ends_the_cell_and_nothing_else(kernel: Kernel) -> None:
@@ -132,7 +132,7 @@ def test_a_kernel_whose_run_had_finished_is_no_news(kernel: Kernel, tmp_path: Pa
     kernel.begin(BUSY)
     kernel.kill()
     with kernel_in(tmp_path) as successor:
-        assert successor.run(OPEN).displays == []
+        assert successor.run(OPEN).cards == []
 
 
 def test_init_in_a_cell_that_runs_again_ends_the_old_run_well(kernel: Kernel) -> None:
@@ -155,13 +155,13 @@ def test_a_death_whose_run_was_removed_is_no_news(kernel: Kernel, tmp_path: Path
     kill_busy(kernel)
     shutil.rmtree(only_run().view.directory)
     with kernel_in(tmp_path) as successor:
-        assert successor.run(OPEN).displays == []
+        assert successor.run(OPEN).cards == []
 
 
 def test_a_living_kernel_beside_it_is_no_predecessor(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(OPEN)
     with kernel_in(tmp_path) as other:
-        assert other.run(OPEN).displays == []
+        assert other.run(OPEN).cards == []
 
 
 def test_a_notebook_is_known_by_its_path_wherever_its_kernel_starts(tmp_path: Path) -> None:
