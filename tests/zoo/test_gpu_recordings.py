@@ -17,14 +17,14 @@ from holter.model.state import Lateness
 from tests.zoo.fault import Fault
 from tests.zoo.faults.gpu import FAULTS
 
-NOT_RECORDED = frozenset(
+WITHOUT_JOURNALS = frozenset(
     {
         "asks for a GPU that is not there",
         "asks for the GPU in the workers of a loader",
         "reads from the GPU in the workers of a loader",
     }
 )
-"""What PyTorch says in these stands in `tests/unit/diagnosis/test_gpu_errors.py`, word for word."""
+"""Of these only the evidence was kept, beside that of all others: `test_recorded_deaths.py` judges it."""
 RECORDED = Path(__file__).parent / "recordings" / "h200-deaths.tar.xz"
 
 
@@ -45,7 +45,7 @@ def load(recorded: Path, mode: str, fault: Fault) -> LoadedRun:
 
 @pytest.mark.parametrize("mode", ["client", "run"])
 @pytest.mark.parametrize(
-    "fault", [each for each in FAULTS if each.name not in NOT_RECORDED], ids=lambda fault: fault.name
+    "fault", [each for each in FAULTS if each.name not in WITHOUT_JOURNALS], ids=lambda fault: fault.name
 )
 def test_a_death_on_a_gpu_is_told_right(recorded: Path, fault: Fault, mode: str) -> None:
     loaded = load(recorded, mode, fault)
