@@ -1,9 +1,10 @@
 """Runs that print: colours, progress bars, markup and whatever else a terminal or a browser might fall for."""
 
-from tests.e2e.programs import Program, run, start, wait_until
+from tests.e2e.programs import Program, run, sidecars, start, wait_until
 from tests.e2e.servers import Served
 
 HOSTILE = '<img src=x onerror="document.title=1">'
+LINES = 300
 TALK = r"""
 import os, sys, time, holter
 run = holter.init(project="talk", name=os.environ.get("N"), tags=[tag for tag in [os.environ.get("TAG", "")] if tag])
@@ -14,7 +15,7 @@ print("\x1b]0;a title of its own\x07after the title \x1b]8;;javascript:alert(1)\
 for part in range(101):
     sys.stdout.write(f"\rprogress {part:3d} %")
 print()
-for line in range(int(os.environ.get("LINES", "300"))):
+for line in range(int(os.environ.get("LINES", "LINES_USUALLY"))):
     print(f"line {line} of the loss" + (" with a Needle in it" if line in (17, 201) else ""))
 sys.stdout.flush()
 for step in range(10):
@@ -25,7 +26,7 @@ while os.environ.get("TALK_ON"):
     time.sleep(0.1)
 if os.environ.get("RAISE"):
     raise ValueError(os.environ["RAISE"])
-"""
+""".replace("LINES_USUALLY", str(LINES))
 
 
 def record_talk(server: Served, **environment: str) -> str:
@@ -34,7 +35,9 @@ def record_talk(server: Served, **environment: str) -> str:
 
     def is_there() -> bool:
         answer = server.http.get(f"/runs/{found}")
-        return answer.status_code == 200 and answer.json()["state"] != "running" and answer.json()["has_console"]
+        if answer.status_code != 200 or answer.json()["state"] == "running" or sidecars(f"/runs/{found}"):
+            return False
+        return bool(server.get(f"/runs/{found}/console", tail=1)["total"] > int(environment.get("LINES", LINES)))
 
     wait_until(is_there, within_s=60)
     return found

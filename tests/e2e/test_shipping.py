@@ -84,8 +84,7 @@ def place() -> Iterator[Place]:
         if not os.geteuid():
             for path in (made.home, made.copy, *made.copy.rglob("*")):
                 os.chown(path, UID, UID, follow_symlinks=False)
-        command = made.make(".venv/.installed")
-        subprocess.run(command, cwd=made.copy, env=made.environ, check=True, timeout=INSTALLED_WITHIN_S)
+        subprocess.run(made.make(".venv/.installed"), cwd=made.copy, check=True, timeout=INSTALLED_WITHIN_S)
         yield made
     finally:
         shutil.rmtree(root, ignore_errors=True)

@@ -46,7 +46,7 @@ def test_why_show_and_json_print_the_stack_of_the_thread_that_died() -> None:
         "line 14 in <module>",
     ]
     why = told("why")
-    assert "called from step (<string> line 6)" in why
+    assert "called from step (<string>:6)" in why
     for text in (why, told("show")):
         assert all(line in text for line in lines)
         assert not any(ours in text for ours in OURS)
@@ -68,7 +68,7 @@ def test_of_a_worker_that_died_its_own_stack_is_shown() -> None:
     found = only_run().diagnosis
     assert found is not None
     assert found.cause == "segmentation-fault"
-    assert "called from step (<string> line 6)" in found.title
+    assert "called from step (<string>:6)" in found.title
     assert stack()[1].endswith("line 6 in step")
 
 

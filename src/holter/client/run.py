@@ -399,24 +399,22 @@ class Run:
         self._when_ending()
         self.look_at_config()
         self._finished = True
-        in_time(lambda: self._close(finished, is_quiet=is_quiet), FINISH_WITHIN_S)
+        is_closed = in_time(lambda: self._close(finished), FINISH_WITHIN_S)
+        if is_closed and self.is_owned and not is_quiet:
+            seconds, rows = (finished.at_ns - self._described.started_ns) / 1e9, self._recorder.rows.rows
+            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
         self._when_ended(self)
 
-    def _close(self, finished: Finished, *, is_quiet: bool) -> None:
+    def _close(self, finished: Finished) -> None:
         try:
             self._recorder.close(finished if self.is_owned else None)
         except NotKept as error:
             self.report("finish", error)
         if self.is_owned:
-            rows = self._recorder.rows.rows
-            has_failed = self._has_raised or (self._failed_at == rows and finished.how != "finish")
-            if not finished.exit_code and not has_failed:
+            has_failed_cell = self._failed_at == self._recorder.rows.rows and finished.how != "finish"
+            if not finished.exit_code and not self._has_raised and not has_failed_cell:
                 self._when_well()
             self._tell_sidecar(finished)
-            if is_quiet:
-                return
-            seconds = (finished.at_ns - self._described.started_ns) / 1e9
-            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
 
     def _tell_sidecar(self, finished: Finished) -> None:
         journal = self.journal
