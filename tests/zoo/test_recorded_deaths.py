@@ -4,7 +4,9 @@ import lzma
 
 import pytest
 
+from holter.catalog.explanation import LEFT_IN_ORDER, unheard_request
 from holter.diagnosis.ranking import diagnose
+from holter.model.state import FINISHED
 from tests.zoo.case import Case
 from tests.zoo.fault import load_faults
 from tests.zoo.figures import wrong_confident
@@ -17,8 +19,11 @@ MODES = [mode for mode in all_modes() if path_of(mode).exists()]
 
 def judged(death: Death, mode: Mode) -> Case:
     diagnosis = diagnose(death.evidence)
+    is_unsure = diagnosis.state == FINISHED and any(unheard_request(death.evidence))
     case = Case.of(FAULTS[death.fault], mode)
-    case.answer.update(state=diagnosis.state, cause=diagnosis.cause, confidence=diagnosis.confidence)
+    case.answer.update(
+        state=diagnosis.state, cause=diagnosis.cause, confidence=LEFT_IN_ORDER if is_unsure else diagnosis.confidence
+    )
     return case
 
 

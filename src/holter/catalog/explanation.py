@@ -72,7 +72,7 @@ def _well(loaded: LoadedRun, evidence: Evidence) -> Diagnosis:
         facts = [*testimony(loaded), *_closest_call(evidence)]
         is_known = outcome.is_said or outcome.status is not None
         title = f"{'Finished normally' if is_known else 'It seems to have finished'}: {outcome.because}"
-        unseen = tuple(_unheard_request(evidence))
+        unseen = tuple(unheard_request(evidence))
         confidence = LEFT_IN_ORDER if unseen or not is_known else 1.0
         return Diagnosis(
             cause=None,
@@ -87,7 +87,7 @@ def _well(loaded: LoadedRun, evidence: Evidence) -> Diagnosis:
     return Diagnosis(cause=None, confidence=0.0 if late else 1.0, title=title, state=outcome.state)
 
 
-def _unheard_request(evidence: Evidence) -> Iterator[NotObservable]:
+def unheard_request(evidence: Evidence) -> Iterator[NotObservable]:
     """A program that handles SIGTERM may leave with 0 because of one."""
     around, end = evidence.surroundings, evidence.subject
     has_client = end.role != "command" or end.finished is not None

@@ -4,14 +4,20 @@ from holter.model.evidence import Evidence
 
 STARTS_WITHIN_S = 10.0
 """Between the beginning of a run and that of a child that then does all the work."""
+ALMOST = 0.8
+"""Of the limit, as whoever waited for both was told: it counts otherwise than the limit does."""
 
 
 def may_have_used_all(evidence: Evidence) -> bool:
-    """A child of which nobody read the CPU time: its parent has a limit, and the run was just as old as that."""
+    """A child of which nobody read the CPU time: its parent has a limit, and both used about as much or, where nobody
+    knows that, the run was just as old as that."""
     end, around = evidence.subject, evidence.surroundings
     limit_s = around.cpu_limit_s if around is not None else None
     if end.role != "child" or end.pid in evidence.surroundings_of or end.cpu_s is not None or limit_s is None:
         return False
+    used_s = max((each.cpu_s for each in evidence.ranks if each.cpu_s is not None), default=None)
+    if used_s is not None:
+        return ALMOST * limit_s <= used_s <= limit_s + STARTS_WITHIN_S
     began_ns = min((each.began_ns for each in evidence.ranks if each.began_ns), default=0)
     return bool(began_ns) and 0 <= (end.at_ns - began_ns) / 1e9 - limit_s + STARTS_WITHIN_S <= 2 * STARTS_WITHIN_S
 
