@@ -113,7 +113,7 @@ def test_where_the_cause_is_unknown_it_says_what_is_known(
     write_vanished("vanished", project="vision")
     wait_until(lambda: server.http.get("/runs/vanished").json().get("cause") == "unknown", within_s=60)
     page = watched.open("/p/vision/r/vanished")
-    verdict = page.get_by_role("region", name="Cause unknown: Why process 100 ended can't be told")
+    verdict = page.get_by_role("region", name="Cause unknown: Why process 100 ended is unclear")
     expect(verdict).to_contain_text("It may have been killed or terminated.")
     expect(verdict).to_contain_text("This is what is known; nothing is made up beyond it.")
     expect(verdict).not_to_contain_text(re.compile("likely|certain", re.IGNORECASE))

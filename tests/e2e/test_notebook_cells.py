@@ -347,7 +347,7 @@ def test_a_terminal_with_ipython_shows_the_card_as_text(tmp_path: Path) -> None:
 
     type_in("%load_ext holter", "import os", "os.kill(os.getpid(), 9)")
     said = type_in("%load_ext holter")
-    assert "the kernel before this one died" in said
+    assert "the notebook's previous kernel died" in said
     assert "os.kill(os.getpid(), 9)" in said
     assert "<div" not in said
     assert "died" not in type_in("%load_ext holter")

@@ -200,7 +200,7 @@ def test_a_kernel_of_vs_code_is_recorded_interrupted_and_explained(tmp_path: Pat
         card = successor.run(OPEN)
     finally:
         successor.close()
-    assert "the kernel before this one died" in card
+    assert "the notebook's previous kernel died" in card
     assert "os.kill(os.getpid(), 9)" in card
 
 

@@ -378,7 +378,7 @@ def test_a_program_that_calls_init_is_the_same_run() -> None:
 @pytest.mark.parametrize(
     ("end", "state", "because"),
     [
-        ("", "finished", "left with exit code 0"),
+        ("", "finished", "exited with exit code 0"),
         ("run.finish(); import sys; sys.exit(3)", "finished", "the program ended the run"),
         ("run.finish(exit_code=2)", "failed", "the program ended the run with exit code 2"),
         ("raise ValueError('no')", "failed", "ValueError: no"),

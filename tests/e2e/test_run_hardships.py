@@ -1,4 +1,4 @@
-"""`holter run` where something is missing or in the way: the command runs all the same, with its own exit code."""
+"""`holter run` where something is missing or in the way: the command runs anyway, with its own exit code."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def test_without_room_for_a_thread_the_output_is_only_not_kept() -> None:
         """
     code, out, err = run_piped([*python(source), *bash("echo hello; exit 3")], b"", **LENIENT)
     assert (code, out) == (3, b"hello\n")
-    assert b"the output can't be kept: can't start new thread; the command runs all the same" in err
+    assert b"the output can't be kept: can't start new thread; the command runs anyway" in err
 
 
 def test_a_failure_while_the_end_is_told_does_not_change_the_exit_code() -> None:
@@ -52,7 +52,7 @@ def test_a_failure_while_the_end_is_told_does_not_change_the_exit_code() -> None
         """
     code, out, err = run_piped([*python(source), *bash("echo hello; exit 3")], b"", **LENIENT)
     assert (code, out) == (3, b"hello\n")
-    assert b"not all of it is recorded (a defect); the command runs all the same" in err
+    assert b"not all of it is recorded (a defect); the command runs anyway" in err
 
 
 def test_where_nothing_can_be_recorded_the_command_runs_without(tmp_path: Path) -> None:

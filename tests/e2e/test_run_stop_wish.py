@@ -71,7 +71,7 @@ def test_without_leave_it_goes_on_and_the_terminal_says_so(server: Served) -> No
     ask(server)
     _, errors = program.communicate(timeout=20)
     assert program.returncode == 0
-    assert "to stop: enough; it goes on, for --allow-stop was not given" in errors
+    assert "to stop: enough; it goes on, because --allow-stop was not given" in errors
 
 
 def test_a_program_that_listens_itself_is_interrupted_once(server: Served) -> None:

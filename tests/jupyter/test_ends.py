@@ -110,7 +110,9 @@ def test_exit_in_a_cell_is_no_crash_but_is_told(kernel: Kernel) -> None:
     assert verdict(kernel, run) == ("finished", None)
     death = kernel.jupyter.death(kernel)
     assert death["is_death"] is True
-    assert death["title"] == "The kernel left by itself with exit code 0, as after exit() or quit() in a cell"
+    assert (
+        death["title"] == "The notebook's kernel exited by itself with exit code 0, as after exit() or quit() in a cell"
+    )
 
 
 @pytest.mark.parametrize("end", ["restart", "shut_down"])
@@ -197,7 +199,7 @@ def test_a_server_that_is_killed_takes_its_kernels_along(tmp_path: Path, cell: s
 
         told = why(served.home, run)
         assert (told["state"], told["cause"]) == ("crashed", "kernel-shut-down")
-        assert told["title"] == "The Jupyter server died, and the notebook's kernel left with it"
+        assert told["title"] == "The Jupyter server died, and the notebook's kernel with it"
 
 
 @pytest.mark.parametrize(

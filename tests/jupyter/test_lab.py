@@ -205,7 +205,9 @@ def test_a_kernel_that_jupyter_has_given_up_on_says_so_with_the_card_of_its_last
         page.evaluate("window.isServerSlow = true")
         os.kill(notebook.pid, signal.SIGKILL)
         title = page.locator(".jp-Dialog-header")
-        expect(title).to_have_text("The kernel died again, and is not restarted any more", timeout=LOADS_WITHIN_MS)
+        expect(title).to_have_text(
+            "The notebook's kernel died again, and is not restarted any more", timeout=LOADS_WITHIN_MS
+        )
     expect(notebook.card).to_contain_text("Somebody killed process")
     expect(notebook.card).to_contain_text("before it 5 other kernels of this notebook died")
     expect(notebook.card).to_contain_text("Jupyter has given up on it. Kernel → Restart Kernel… starts a new one.")

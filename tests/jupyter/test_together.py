@@ -182,4 +182,4 @@ def test_a_killed_server_is_the_end_of_the_run_inside_its_kernel(tmp_path: Path)
 
         told = why(served.home, run)
         assert (told["state"], told["cause"]) == ("crashed", "kernel-shut-down")
-        assert told["title"].startswith("The Jupyter server died, and the notebook's kernel left with it")
+        assert told["title"].startswith("The Jupyter server died, and the notebook's kernel with it")

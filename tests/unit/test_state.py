@@ -91,8 +91,8 @@ def test_the_programs_own_end_record_decides(seen: Witness, state: str, because:
 @pytest.mark.parametrize(
     ("exited", "state", "because"),
     [
-        (left(0), "finished", "process 4242 left with exit code 0"),
-        (left(3), "failed", "process 4242 left with exit code 3"),
+        (left(0), "finished", "process 4242 exited with exit code 0"),
+        (left(3), "failed", "process 4242 exited with exit code 3"),
         (signalled(signal.SIGKILL), "crashed", "SIGKILL ended process 4242"),
         (signalled(signal.SIGSEGV | 0x80), "crashed", "SIGSEGV ended process 4242"),
         (signalled(signal.SIGTERM), "crashed", "SIGTERM ended process 4242"),
@@ -120,7 +120,7 @@ def test_the_end_record_wins_over_what_became_of_the_process_later() -> None:
 
 def test_an_exception_names_a_non_zero_exit_and_not_a_good_one() -> None:
     assert settled(witness(exited=left(1), raised=RAISED)).because == "ValueError: bad batch"
-    assert settled(witness(exited=left(0), raised=RAISED)).because == "process 4242 left with exit code 0"
+    assert settled(witness(exited=left(0), raised=RAISED)).because == "process 4242 exited with exit code 0"
 
 
 def test_an_exception_without_a_message_ends_without_a_colon() -> None:

@@ -31,7 +31,7 @@ def test_told_to_end_while_idle_it_finished_whatever_its_status(kind: str, statu
 @pytest.mark.parametrize("status", [EXIT_0, SIGTERM])
 @pytest.mark.parametrize(("kind", "done"), [("restart", "restarted"), ("shutdown", "shut down")])
 def test_told_to_end_in_a_cell_it_failed_by_its_users_own_act(kind: str, status: int, done: str) -> None:
-    because = f"the kernel was {done} while a cell was running"
+    because = f"the notebook's kernel was {done} while a cell was running"
     assert outcome(asked(kind, 1, is_busy=True), status=status) == ("failed", because)
 
 
@@ -42,7 +42,7 @@ def test_what_it_is_asked_after_its_end_or_long_before_counts_for_nothing() -> N
 
 
 def test_a_kernel_that_found_its_server_gone_was_ended_also_while_idle() -> None:
-    crashed = ("crashed", "the Jupyter server died, and the kernel left with it")
+    crashed = ("crashed", "the Jupyter server died, and the notebook's kernel with it")
     assert outcome(asked("server-gone", 0), status=EXIT_1) == crashed
     assert outcome(asked("shutdown", 0.1), asked("server-gone", 0), status=EXIT_1) == crashed
     # It had been told to leave, and did; the server went on leaving.

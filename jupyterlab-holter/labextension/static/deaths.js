@@ -1,8 +1,8 @@
 import { ask } from './server.js';
 
 const ASKING = 'holter is finding out why …';
-const DIED = 'The kernel died';
-const GIVEN_UP = 'The kernel died again, and is not restarted any more';
+const DIED = "The notebook's kernel died";
+const GIVEN_UP = "The notebook's kernel died again, and is not restarted any more";
 const TRY_AGAIN = 'Jupyter has given up on it. Kernel → Restart Kernel… starts a new one.';
 const LOOK_EVERY_MS = 2000;
 const MOST_LOOKS = 60;

@@ -31,17 +31,17 @@ export function summary(/** @type {import('../../types/lab').Figures} */ figures
 export function details(/** @type {import('../../types/lab').Figures} */ figures) {
   const { memory } = figures;
   const several = figures.processes > 1 ? ` in ${figures.processes} processes` : '';
-  const lines = [`The kernel holds ${size(figures.kernel_bytes)}${several}.`];
+  const lines = [`The notebook's kernel holds ${size(figures.kernel_bytes)}${several}.`];
   if (memory) {
     const whose = memory.of === 'container' ? 'Its memory limit' : "The machine's memory";
-    lines.push(`${whose} is ${size(memory.limit_bytes)}, of which ${size(memory.used_bytes)} are taken by all.`);
+    lines.push(`${whose} is ${size(memory.limit_bytes)}, of which ${size(memory.used_bytes)} is in use by everything under it.`);
   }
   for (const gpu of figures.gpus) {
-    const own = gpu.kernel_bytes === null ? '' : `, ${size(gpu.kernel_bytes)} of it by the kernel`;
+    const own = gpu.kernel_bytes === null ? '' : `, ${size(gpu.kernel_bytes)} of it by the notebook's kernel`;
     lines.push(`${gpu.of}: ${size(gpu.used_bytes)} of ${size(gpu.limit_bytes)} taken${own}.`);
   }
   if (figures.level !== 'ok') {
-    lines.push('When nothing is left, the kernel dies.');
+    lines.push("When nothing is left, the notebook's kernel dies.");
   }
   return lines.join('\n');
 }

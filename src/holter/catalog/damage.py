@@ -65,7 +65,7 @@ def _damage_of(path: str) -> Iterator[Damage]:
         yield Damage(file=_name(path), bytes=len(data), because=str(error))
         return
     for each in skipped:
-        because = "it was being written when the process died" if each.torn else "its checksum does not fit"
+        because = "it was being written when the process died" if each.torn else "its checksum does not match"
         yield Damage(file=_name(path), bytes=each.stop - each.start, is_torn=each.torn, because=because)
 
 

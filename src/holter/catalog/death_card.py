@@ -145,7 +145,7 @@ def _headline(death: Death) -> str:
         name = _cell_name(death.cell)
         where = f", in {name[0].lower()}{name[1:]}"
     ago = words.seconds(max(0.0, death.now - death.ended_at))
-    return f"the kernel before this one died {ago} ago{where}"
+    return f"the notebook's previous kernel died {ago} ago{where}"
 
 
 def _cell_name(cell: CellStarted) -> str:

@@ -95,7 +95,7 @@ def unheard_request(evidence: Evidence) -> Iterator[NotObservable]:
     if around is not None and around.heeds_requests and not has_client and not was_heard:
         yield NotObservable(
             cause="terminated",
-            because="the program has a handler for signals such as SIGTERM, and nothing in it saw whether one came",
+            because="the program handles signals such as SIGTERM, and nothing in it recorded whether one came",
             remedy="call `holter.init()` in the program",
         )
 

@@ -31,18 +31,18 @@ MOST_RANKS_READ = 8
 MOST_CHILDREN = 8
 _FAULT_STARTS = ("Fatal Python error", "Windows fatal exception")
 NOBODY_THERE = Unseen(
-    because="the process was gone when somebody looked, and its sidecar was not there to read how it left",
+    because="the process was gone when holter looked, and its sidecar was not there to see how it ended",
     remedy="let the sidecar outlive the program (do not end the whole job, session or container at once), "
     "or start the program with `holter run --`",
 )
-BECAME = "the process became another program ({}), and nobody was there to see how that ended"
+BECAME = "the process became another program ({}), and nothing of holter's was there to see how that ended"
 OUT_OF_SIGHT = Unseen(
-    because="the process ran on a machine or in a container that can't be looked into from here",
+    because="the process ran on a machine or in a container that holter can't see from here",
     remedy="run `holter why` there; what it finds is written down for all",
 )
 NO_SAMPLES = Unseen(
-    because="there are no samples of the machine from this run: no sidecar was with it",
-    remedy="let holter start its sidecar: memory, pressure and disks are then sampled each second",
+    because="there are no samples of the machine from this run: it had no sidecar",
+    remedy="let holter start its sidecar: it samples memory, pressure and disks every second",
 )
 
 

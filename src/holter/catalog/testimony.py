@@ -10,9 +10,9 @@ from holter.model.state import signal_name
 from holter.model.verdicts import Fact
 
 SOURCES = {
-    "pidfd-info": "the kernel told the sidecar",
+    "pidfd-info": "Linux told the sidecar",
     "zombie-stat": "the sidecar read it in /proc",
-    "connector": "the kernel announced it to the sidecar",
+    "connector": "Linux announced it to the sidecar",
     "wait": "its parent waited for it",
     "gone": "nobody was there to read its exit status",
 }
@@ -62,9 +62,9 @@ def _words(record: Record) -> str:
         case Signalled():
             return f"it got {signal_name(record.signal)}"
         case Preempting():
-            return "it said that it is being preempted"
+            return "it said that it was being preempted"
         case Finished(how="atexit"):
-            return "the interpreter shut down by itself"
+            return "the interpreter shut down normally"
         case Finished(how="_exit"):
             return f"it called os._exit({record.exit_code or 0})"
         case Finished():

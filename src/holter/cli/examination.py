@@ -72,14 +72,14 @@ def _runs(environ: Mapping[str, str]) -> Finding:
 def _exit_status(without: frozenset[str]) -> Finding:
     release = os.uname().release
     if PIDFD_INFO not in without and kernel_version(release) >= EXIT_INFO_SINCE:
-        text = f"the kernel ({release}) tells the sidecar how any process ended"
+        text = f"Linux ({release}) tells the sidecar how any process ended"
         return Finding(name="exit status", is_there=True, text=text)
     connector = None if CONNECTOR in without else open_connector()
     if connector is not None:
         connector.close()
-        text = f"the kernel ({release}) announces each exit (process connector)"
+        text = f"Linux ({release}) announces each exit (process connector)"
         return Finding(name="exit status", is_there=True, text=text)
-    text = f"the kernel ({release}) tells it only to the parent; the sidecar finds it in /proc if it is quick enough"
+    text = f"Linux ({release}) tells only the parent; the sidecar finds it in /proc if it is quick enough"
     remedy = "start the program with `holter run --`: a parent always learns how its child ended"
     return Finding(name="exit status", is_there=False, text=text, remedy=remedy)
 
@@ -90,10 +90,10 @@ def _signals(without: frozenset[str]) -> Finding:
             raise OSError("HOLTER_WITHOUT says so")
         Native()
     except OSError:
-        text = "not in this installation: who sent a signal, and what a crash in native code was about, is not seen"
+        text = "not in this installation: holter can't see who sent a signal, nor what a crash in native code was about"
         remedy = "install a C compiler and then holter from its source: pip install --no-binary holter holter"
         return Finding(name="signals", is_there=False, text=text, remedy=remedy)
-    text = "the signal witness is there: who sent a signal, and what a crash in native code was about, is seen"
+    text = "the signal witness is there: holter sees who sent a signal, and what a crash in native code was about"
     return Finding(name="signals", is_there=True, text=text)
 
 
@@ -104,27 +104,31 @@ def _memory() -> Finding:
     for level in levels:
         level.cgroup.close()
     if not kills and read_host_kills() is None:
-        text = "nobody here counts kills for memory: one looks like any other SIGKILL"
-        remedy = "mount the memory cgroup (/sys/fs/cgroup) into the container, read-only is enough"
+        text = "nothing here counts kills for memory: one looks like any other SIGKILL"
+        remedy = "mount /sys/fs/cgroup into the container; read-only is enough"
         return Finding(name="memory", is_there=False, text=text, remedy=remedy)
-    limit = f"a limit of {size(min(limits))} holds here" if limits else "no limit but the machine's own holds here"
-    text = f"{'the own cgroup' if kills else 'only the machine as a whole'} counts kills for memory; {limit}"
+    limit = (
+        f"the memory limit here (cgroup) is {size(min(limits))}"
+        if limits
+        else "there is no limit but the machine's own"
+    )
+    text = f"{'this container or job' if kills else 'only the machine as a whole'} counts kills for memory; {limit}"
     return Finding(name="memory", is_there=bool(kills), text=text)
 
 
 def _kernel_log(without: frozenset[str]) -> Finding:
     found = kernel_log.switched_off() if KERNEL_LOG in without else kernel_log.look(time.time_ns(), ())
     if isinstance(found, Unseen):
-        return Finding(name="kernel log", is_there=False, text=found.because, remedy=found.remedy)
-    text = "can be read: whom the kernel killed, faults of disks, memory and GPUs"
-    return Finding(name="kernel log", is_there=True, text=text)
+        return Finding(name="Linux kernel log", is_there=False, text=found.because, remedy=found.remedy)
+    text = "can be read: what Linux killed, faults of disks, memory and GPUs"
+    return Finding(name="Linux kernel log", is_there=True, text=text)
 
 
 def _pressure() -> Finding:
     if os.access(PRESSURE, os.R_OK):
-        return Finding(name="pressure", is_there=True, text="the kernel tells how long programs wait for memory")
-    text = "the kernel does not tell how long programs wait for memory, disk and CPU"
-    return Finding(name="pressure", is_there=False, text=text, remedy="boot with psi=1 where the kernel has it")
+        return Finding(name="pressure", is_there=True, text="Linux tells how long programs wait for memory")
+    text = "Linux does not tell how long programs wait for memory, disk and CPU"
+    return Finding(name="pressure", is_there=False, text=text, remedy="boot with psi=1 where Linux supports it")
 
 
 def _gpus() -> Finding:

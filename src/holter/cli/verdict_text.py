@@ -22,12 +22,12 @@ def verdict_lines(diagnosis: Diagnosis, seen: Look, *, now: float) -> list[str]:
     """The whole verdict, section by section."""
     sections = [
         [*_wrapped(diagnosis.title, seen), *_name_and_certainty(diagnosis, seen)],
-        _section("What says so", facts_lines(diagnosis.evidence[:MOST_FACTS], seen, now=now), seen),
+        _section("Evidence", facts_lines(diagnosis.evidence[:MOST_FACTS], seen, now=now), seen),
         _section("It could be", _bullets(_candidates(diagnosis), seen), seen),
         _section("Also involved", _bullets(diagnosis.contributing, seen), seen),
-        _section("What to do now", _numbered(diagnosis.advice, seen), seen),
+        _section("What to do", _numbered(diagnosis.advice, seen), seen),
         _section("Ruled out", _bullets(_ruled_out(diagnosis), seen), seen),
-        _section("Not to be seen", _bullets(_unseen(diagnosis.not_observable), seen), seen),
+        _section("What could not be seen", _bullets(_unseen(diagnosis.not_observable), seen), seen),
     ]
     lines = [line for section in sections if section for line in ["", *section]]
     return [plain(line, seen) for line in lines[1:]]

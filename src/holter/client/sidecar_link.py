@@ -90,7 +90,9 @@ class SidecarLink:
                 self._voice.warn(message.cause, message.text)
             case Stop():
                 if message.run not in self._stoppable:
-                    self._voice.warn(f"stop {message.run}", f"{message.wish}; it goes on, for allow_stop is not set")
+                    self._voice.warn(
+                        f"stop {message.run}", f"{message.wish}; it goes on, because allow_stop is not set"
+                    )
                     return
                 self._voice.warn(f"stop {message.run}", f"{message.wish}; interrupting the main thread")
                 _interrupt_main_thread()

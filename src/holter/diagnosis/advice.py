@@ -38,7 +38,7 @@ CATALOGUE: dict[str, tuple[Remedy, ...]] = {
     ),
     "gpu-out-of-memory": (
         memory.free_the_gpu,
-        memory.smaller_batch,
+        memory.smaller_batch_on_gpu,
         memory.memory_growth,
         memory.less_fragmentation,
         memory.smaller_numbers,

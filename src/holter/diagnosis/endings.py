@@ -38,8 +38,8 @@ _GIVES_UP = re.compile(r"^Fatal Python error: |^(?:free|malloc|realloc)\(\): |^t
 _FATAL = re.compile(f"Fatal Python error: ({'|'.join(_FATAL_SIGNALS)})")
 
 
-UNSEEN_END = "nobody could read its exit status, and no witness for signals was in it"
-_BUILD_WITNESS = "let holter's signal witness be built (it needs a C compiler once)"
+UNSEEN_END = "its exit status could not be read, and holter's signal witness was not in it"
+_BUILD_WITNESS = "install holter where there is a C compiler, which its signal witness needs once"
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from holter.model.verdicts import Fact
 EXIT_STATUS = "exit status"
 SIGNAL = "signal witness"
 CGROUP = "cgroup"
-KERNEL = "kernel counters"
-KERNEL_LOG = "kernel log"
+KERNEL = "Linux counters"
+KERNEL_LOG = "Linux kernel log"
 SAMPLES = "samples"
 PROCESSES = "process table"
 LIMITS = "limits"
@@ -49,10 +49,10 @@ def _ending(end: End) -> str:
     if end.signal is not None:
         return f"{words.signal(end.signal)} ended {who}"
     if end.code is not None:
-        return f"{who} left with exit code {end.code}"
+        return f"{who} exited with exit code {end.code}"
     if end.finished is not None and end.finished.how == "cell":
         return f"the cell ended with that, and nothing was logged after it; {who} lived on"
-    return f"{who} is gone, and nobody could read its exit status"
+    return f"{who} is gone; its exit status could not be read"
 
 
 def _reader(end: End) -> str:
@@ -69,7 +69,7 @@ def of_signal(caught: Caught, senders: tuple[Sender, ...] = ()) -> Fact:
     if caught.is_sent:
         return fact(SIGNAL, caught.at_ns, f"{name} was sent by {sender_of(caught, senders)}")
     if caught.code == 128 or not caught.stack_pointer:
-        return fact(SIGNAL, caught.at_ns, f"{name} came from the kernel (code {caught.code})")
+        return fact(SIGNAL, caught.at_ns, f"{name} came from Linux (code {caught.code})")
     path = map_path(caught)
     place = f", in {path}" if path else ", where nothing is mapped"
     return fact(SIGNAL, caught.at_ns, f"{name} with code {caught.code} at address {caught.address:#x}{place}")
@@ -78,7 +78,7 @@ def of_signal(caught: Caught, senders: tuple[Sender, ...] = ()) -> Fact:
 def sender_of(caught: Caught, senders: tuple[Sender, ...] = ()) -> str:
     """`process 12 (bash) of ada`, as far as it is known."""
     if caught.sender_pid == 0:
-        return "a process outside of this container"
+        return "a process outside this container"
     sender = next((each for each in senders if each.pid == caught.sender_pid), None)
     command = (sender.command if sender else "") or caught.sender
     user = (sender.user if sender else "") or f"user {caught.sender_uid}"
@@ -127,15 +127,16 @@ def of_kills(level: MemoryLevel, at_ns: int) -> Fact:
 
 def of_level(level: MemoryLevel, at_ns: int) -> Fact:
     """How near a cgroup was to its limit."""
-    whose = "its own cgroup" if level.level == 0 else f"the cgroup {level.path or f'{level.level} levels up'}"
-    limit = f" of {words.size(level.limit_bytes)}" if level.limit_bytes is not None else ", without a limit"
-    text = f"{whose} has a limit{limit}" if level.limit_bytes is not None else f"{whose} has no limit"
+    whose = "its container" if level.level == 0 else level.path or f"the group {level.level} levels up"
+    limit = f" of {words.size(level.limit_bytes)}" if level.limit_bytes is not None else ", without a limit,"
+    has_limit = level.limit_bytes is not None
+    text = f"{whose} has a memory limit (cgroup){limit}" if has_limit else f"{whose} has no memory limit"
     if level.usage_bytes is not None:
         text = f"{whose} held {words.size(level.usage_bytes)}{limit} in the last sample"
     if level.peak_bytes is not None:
         text += f", at most {words.size(level.peak_bytes)}"
     if level.limit_hits:
-        text += f", and was about to pass its limit {words.count(level.limit_hits, 'time')}"
+        text += f", and ran into its limit {words.count(level.limit_hits, 'time')}"
     return fact(CGROUP, at_ns, text)
 
 
@@ -145,7 +146,7 @@ def of_available(evidence: Evidence) -> tuple[Fact, ...]:
     if memory.available_bytes is None:
         return ()
     total = f" of {words.size(memory.total_bytes)}" if memory.total_bytes else ""
-    text = f"{words.size(memory.available_bytes)}{total} of the machine's memory were available"
+    text = f"{words.size(memory.available_bytes)}{total} of the machine's memory was available"
     return (fact(SAMPLES, memory.sampled_ns or evidence.subject.at_ns, text),)
 
 
@@ -178,11 +179,11 @@ def of_disk(disk: Disk, at_ns: int) -> Fact:
     if disk.free_inodes is not None and disk.total_inodes:
         parts.append(f"{disk.free_inodes:,} of {disk.total_inodes:,} inodes")
     what = f"{disk.what} " if disk.what else ""
-    left = " and ".join(parts) + " free" if parts else "an unknown rest free"
+    left = " and ".join(parts) + " free" if parts else "an unknown amount free"
     return fact(DISKS, at_ns, f"the file system of the {what}{disk.path} had {left}")
 
 
 def of_absence(end: End) -> Fact:
     """SIGKILL by elimination: every other end would have left a trace."""
-    text = f"{words.process(end)} is gone without a last word, and every signal but SIGKILL would have left one"
+    text = f"{words.process(end)} vanished without a trace, and every signal but SIGKILL leaves one"
     return fact(ABSENCE, end.at_ns, text)

@@ -7,9 +7,9 @@ from holter.diagnosis.texts import foreign_text
 from holter.model.evidence import End, Evidence, KernelLine
 
 PROGRAM_XIDS = {
-    13: "an exception in a kernel",
+    13: "an exception in GPU code",
     31: "an access to memory that is not there",
-    43: "a kernel that stopped with an error",
+    43: "GPU code that stopped with an error",
 }
 HARDWARE_XIDS = {
     48: "an uncorrectable memory error",

@@ -36,7 +36,7 @@ def without_server(evidence: Evidence) -> KernelEvent | None:
 def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) -> Verdict:
     """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
     title = f"The notebook's kernel was {done} while a cell was running"
-    fact = facts.fact("jupyter", asked.at_ns, f"the kernel was to be {done} while a cell was running")
+    fact = facts.fact("jupyter", asked.at_ns, f"somebody had the notebook's kernel {done} while a cell was running")
     return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, confidence=0.97)
 
 

@@ -187,10 +187,10 @@ def call(end: End) -> str:
 
 
 def how_it_went(end: End) -> str:
-    """`was ended by SIGKILL`, `left with exit code 3`, or that nobody saw; to follow its name."""
+    """`was ended by SIGKILL`, `exited with exit code 3`, or that nobody saw; to follow its name."""
     if end.signal is not None:
         return f"was ended by {words.signal(end.signal)}"
-    return f"left with exit code {end.code}" if end.code is not None else "is gone, nobody saw how"
+    return f"exited with exit code {end.code}" if end.code is not None else "is gone, nobody saw how"
 
 
 def at_step(end: End) -> str:
@@ -210,7 +210,7 @@ def tell_order(evidence: Evidence) -> tuple[Fact, ...]:
     facts = [Fact("exit status", died_ns(first) / 1e9, told)]
     steps = [f"{call(end)} at step {end.last_step:,}" for end in order.bystanders if end.last_step is not None]
     if steps:
-        facts.append(Fact("journal", evidence.ended_ns / 1e9, f"left in order or alive: {words.listed(steps)}"))
+        facts.append(Fact("journal", evidence.ended_ns / 1e9, f"ended normally or alive: {words.listed(steps)}"))
     return tuple(facts)
 
 

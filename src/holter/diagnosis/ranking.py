@@ -323,11 +323,11 @@ def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
 def _doubt(judged: Judged, near: Sequence[Verdict]) -> str:
     who = words.process(judged.subject)
     if len(near) > 1:
-        return words.sentence(f"why {who} ended can't be told: {words.listed(_causes(near))} fit about equally well")
+        return words.sentence(f"why {who} ended is unclear: {words.listed(_causes(near))} fit about equally well")
     if near:
-        return words.sentence(f"why {who} ended can't be told; {near[0].cause} is the best guess")
+        return words.sentence(f"why {who} ended is unclear; {near[0].cause} is the best guess")
     how = words.exit_words(judged.subject) if judged.subject.status is not None else "nobody saw how"
-    return words.sentence(f"why {who} ended can't be told ({how})")
+    return words.sentence(f"why {who} ended is unclear ({how})")
 
 
 def _mixed(own: Sequence[str], hints: Sequence[str]) -> tuple[str, ...]:

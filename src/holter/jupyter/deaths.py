@@ -21,8 +21,8 @@ from holter.recording.kernels import read_joined
 
 # A kernel that could not start is asked again, which takes a second or so.
 WRITTEN_WITHIN_S = 5.0
-LEFT = "The kernel left by itself with exit code 0, as after exit() or quit() in a cell"
-STAY = "take exit() and quit() out of the notebook: they end the kernel and all that it holds"
+LEFT = "The notebook's kernel exited by itself with exit code 0, as after exit() or quit() in a cell"
+STAY = "take exit() and quit() out of the notebook: they end its kernel, with everything in it"
 
 
 def explain(run: KernelRun) -> dict[str, Any]:

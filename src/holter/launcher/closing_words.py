@@ -35,7 +35,7 @@ def say_how_it_ended(directory: str, voice: Voice) -> None:
     voice.warn("end", f"{view.name} {view.state} {_figures(view)}: {_why(loaded)}")
     for advice in loaded.diagnosis.advice[:1] if loaded.diagnosis else ():
         voice.warn("advice", f"what to do: {advice}")
-    voice.tell(f"`holter why {view.id}` tells what says so, `holter show {view.id}` shows the run")
+    voice.tell(f"`holter why {view.id}` shows the evidence, `holter show {view.id}` the run")
 
 
 def get_ready() -> None:

@@ -51,7 +51,7 @@ def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], 
             launching = _Launch(command, settings, closed=closed)
         except OSError as error:
             because = error.strerror or str(error)
-            Voice().warn("directory", f"there is no place to record in ({because}); the command runs all the same")
+            Voice().warn("directory", f"there is nowhere to record ({because}); the command runs anyway")
             replace_by(program, command, environ=environ)
         return launching.run(program, {**environ, **_as_environment(options)}, config)
     except NotRunnable as error:
@@ -104,7 +104,7 @@ class _Launch:
         except Exception as error:
             if os.environ.get("HOLTER_STRICT") == "1":
                 raise
-            self.voice.warn("failure", f"not all of it is recorded ({error}); the command runs all the same")
+            self.voice.warn("failure", f"not all of it is recorded ({error}); the command runs anyway")
 
     def _watch(self, pid: int) -> None:
         """Have all that is known of the command written down, and a sidecar look after it."""
@@ -147,7 +147,7 @@ class _Launch:
             for channel in self.streams.channels:
                 channel.close()
             because = getattr(error, "strerror", None) or str(error)
-            self.voice.warn("console", f"the output can't be kept: {because}; the command runs all the same")
+            self.voice.warn("console", f"the output can't be kept: {because}; the command runs anyway")
             self.streams = Streams(kept=dict.fromkeys(self.streams.kept, f"none: {because}"))
         self.recorded.prints(self.streams, self.output.transcript if self.output else "")
 

@@ -32,7 +32,7 @@ class Listener(threading.Thread):
             case Stop():
                 if not self._allow_stop:
                     self._voice.warn(
-                        f"stop {message.run}", f"{message.wish}; it goes on, for --allow-stop was not given"
+                        f"stop {message.run}", f"{message.wish}; it goes on, because --allow-stop was not given"
                     )
                     return
                 self._voice.warn(f"stop {message.run}", f"{message.wish}; interrupting the command")

@@ -133,7 +133,7 @@ class RecordedCommand:
         try:
             self._journal.record(record)
         except NotKept as error:
-            self._voice.warn("not-kept", f"can't record: {error}; the command runs all the same")
+            self._voice.warn("not-kept", f"can't record: {error}; the command runs anyway")
 
     def _chosen(self, environ: Mapping[str, str]) -> str:
         """The id that the user asked for. One that another launcher set for its own command is no such wish."""

@@ -190,11 +190,11 @@ def _by_wish(witness: Witness) -> Outcome | None:
         return None
     done = "restarted" if asked.kind == "restart" else "shut down"
     if asked.kind == "server-gone":
-        state, because = CRASHED, "the Jupyter server died, and the kernel left with it"
+        state, because = CRASHED, "the Jupyter server died, and the notebook's kernel with it"
     elif asked.is_busy:
-        state, because = FAILED, f"the kernel was {done} while a cell was running"
+        state, because = FAILED, f"the notebook's kernel was {done} while a cell was running"
     else:
-        state, because = FINISHED, f"the kernel was {done} while no cell was running"
+        state, because = FINISHED, f"the notebook's kernel was {done} while no cell was running"
     exited = witness.exited
     return Outcome(
         state=state,
@@ -217,7 +217,7 @@ def _by_status(witness: Witness) -> Outcome | None:
     else:
         code = os.WEXITSTATUS(exited.status)
         state = CRASHED if witness.was_terminated else FINISHED if code == 0 else FAILED
-        because = f"process {exited.pid} left with exit code {code}"
+        because = f"process {exited.pid} exited with exit code {code}"
         if witness.was_terminated:
             because = f"it was sent SIGTERM, then {because}"
         elif state == FAILED:
@@ -240,11 +240,14 @@ def _by_absence(witness: Witness) -> Outcome | None:
         state, because = FAILED, _failure(witness, f"process {witness.pid} is gone")
     elif witness.finished is not None and witness.finished.exit_code and not witness.was_terminated:
         code, how = witness.finished.exit_code, "os._exit" if witness.finished.how == "_exit" else "sys.exit"
-        state, because = FAILED, f"process {witness.pid} called {how}({code}); nobody could read its exit status"
+        state, because = FAILED, f"process {witness.pid} called {how}({code}); its exit status could not be read"
     elif witness.finished is not None and not witness.was_terminated:
-        state, because = FINISHED, f"process {witness.pid} left in order; nobody could read its exit code"
+        state, because = FINISHED, f"process {witness.pid} exited normally; its exit code could not be read"
     else:
-        state, because = CRASHED, f"process {witness.pid} is gone without a word, and nobody could read its exit status"
+        state, because = (
+            CRASHED,
+            f"process {witness.pid} is gone without a trace, and its exit status could not be read",
+        )
     return Outcome(state=state, because=because, ended_at_ns=ended_at_ns, is_final=True)
 
 
@@ -253,7 +256,7 @@ def _by_lateness(witness: Witness, now_ns: int, lateness: Lateness, /) -> Outcom
         return Outcome(state=RUNNING, because=f"process {witness.pid} is alive")
     silent_s = (now_ns - witness.last_seen_ns) / 1e9
     if silent_s > lateness.crashed_s:
-        because = f"nothing was heard of it for {silent_s:,.0f} s, and its process can't be seen from here"
+        because = f"nothing was heard from it for {silent_s:,.0f} s, and its process can't be seen from here"
         return Outcome(state=CRASHED, because=because, ended_at_ns=witness.last_seen_ns)
     because = f"last heard of {max(silent_s, 0.0):,.0f} s ago; its process can't be seen from here"
     return Outcome(state=RUNNING, because=because, is_stale=silent_s > lateness.stale_s)

@@ -79,7 +79,7 @@ def check_process(pid: int, proc: str = PROC) -> ProcessIdentity:
     if pid == os.getpid() or "holter.sidecar" in command:
         raise UsageError(f"process {pid} is one of holter's own: name the one that trains")
     if not command:
-        raise UsageError(f"process {pid} is the kernel's own: there is nothing in it to record")
+        raise UsageError(f"process {pid} belongs to Linux itself: there is nothing in it to record")
     return process
 
 

@@ -144,7 +144,9 @@ class Autopsy:
         if death.counters is not None and not death.is_clean:
             self._say("counters", death.counters, pid=death.pid)
         elif death.may_be_for_memory:
-            self._say("counters", Unseen(because="the process's cgroup could not be found"), pid=death.pid)
+            self._say(
+                "counters", Unseen(because="the process's memory limit (cgroup) could not be found"), pid=death.pid
+            )
         with self._lock:
             self._waiting.append(death)
             self._until = time.monotonic() + WITHIN_S

@@ -51,7 +51,7 @@ def test_a_flipped_bit_in_an_early_segment_is_found(directory: Path) -> None:
     data[50_000] ^= 1
     first.write_bytes(data)
     [found] = damage(directory)
-    assert (found.file, found.is_torn, found.because) == (first.name, False, "its checksum does not fit")
+    assert (found.file, found.is_torn, found.because) == (first.name, False, "its checksum does not match")
 
 
 def test_a_missing_segment_is_found(directory: Path) -> None:

@@ -35,7 +35,7 @@ NOTHING = msgspec.structs.replace(
 
 def test_the_text_has_all_there_is_to_say() -> None:
     assert render(DEATH).text.splitlines() == [
-        "holter: the kernel before this one died 12 s ago, in cell In[7]",
+        "holter: the notebook's previous kernel died 12 s ago, in cell In[7]",
         "  Its cgroup had used up its 512 MiB of memory",
         "  cgroup-out-of-memory, certain (99 %)",
         "  Cell In[7], after 21 s",
@@ -61,7 +61,7 @@ def test_a_dialog_begins_with_what_to_do() -> None:
 
 def test_what_nobody_knows_is_left_out() -> None:
     assert render(NOTHING).text.splitlines() == [
-        "holter: the kernel before this one died 12 s ago, while no cell was running",
+        "holter: the notebook's previous kernel died 12 s ago, while no cell was running",
         "  It is gone",
         "  no cause can be named",
         "  More: holter why abcd1234",

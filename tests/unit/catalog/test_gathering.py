@@ -285,7 +285,7 @@ def test_a_run_that_fell_silent_elsewhere_is_late_and_its_status_out_of_sight(di
     Journal(directory, elsewhere()).say(named("otter")).log(range(3)).close()
     found = evidence(directory)
     assert (found.is_late, found.subject.is_alive, found.state) == (True, None, "crashed")
-    assert "can't be looked into from here" in found.unseen["exit-status"].because
+    assert "can't see from here" in found.unseen["exit-status"].because
 
 
 def test_a_run_that_nobody_was_with_says_what_is_missing(directory: Path) -> None:

@@ -14,16 +14,16 @@ def found(**environ: str) -> dict[str, Finding]:
 
 
 def test_every_witness_is_looked_at(tmp_path: Path) -> None:
-    names = ["runs", "exit status", "signals", "memory", "kernel log", "pressure", "GPUs", "scheduler"]
+    names = ["runs", "exit status", "signals", "memory", "Linux kernel log", "pressure", "GPUs", "scheduler"]
     assert list(found(HOLTER_DIR=str(tmp_path))) == names
 
 
 def test_what_is_missing_comes_with_a_remedy(tmp_path: Path) -> None:
     without = found(HOLTER_DIR=str(tmp_path), HOLTER_WITHOUT="pidfd-info,connector,signals,kernel-log")
     missing = {name: each.remedy for name, each in without.items() if not each.is_there}
-    assert {"exit status", "signals", "kernel log"} <= missing.keys()
+    assert {"exit status", "signals", "Linux kernel log"} <= missing.keys()
     assert "holter run" in missing["exit status"]
-    assert "dmesg_restrict" in missing["kernel log"]
+    assert "dmesg_restrict" in missing["Linux kernel log"]
 
 
 def test_a_directory_that_can_t_be_used_is_said_with_its_reason(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_job_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_lines_fit_a_narrow_terminal(width: int) -> None:
-    long = Finding(name="kernel log", is_there=False, text="word " * 30, remedy="more " * 20)
+    long = Finding(name="Linux kernel log", is_there=False, text="word " * 30, remedy="more " * 20)
     lines = doctor._lines(long, Look(width=max(width, 49), has_unicode=False))
-    assert lines[0].startswith("x kernel log")
+    assert lines[0].startswith("x Linux kernel log")
     assert max(map(len, lines)) <= max(width, 49)

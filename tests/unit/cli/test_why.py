@@ -143,8 +143,8 @@ def test_all_words_of_the_program_are_told_where_no_rule_has_any(directory: Path
     words = [Preempting(at_ns=at_ns), Finished(at_ns=at_ns, how="atexit")]
     Journal(directory, dead()).say(named("otter"), *words).close()
     assert [fact for fact in facts(directory) if fact[0] == "program"] == [
-        ("program", "it said that it is being preempted"),
-        ("program", "the interpreter shut down by itself"),
+        ("program", "it said that it was being preempted"),
+        ("program", "the interpreter shut down normally"),
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from holter.diagnosis import remedies
 from holter.diagnosis.advice import CATALOGUE, MOST, Remedy, advise
 from holter.diagnosis.loading import load_rules
+from holter.diagnosis.remedies import memory
 from holter.diagnosis.rules import uncaught_exception
 from holter.diagnosis.specimens import PID, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, Holder, Memory, MemoryLevel
@@ -24,7 +25,7 @@ PROMISED = {
     "detached losses": "detach()",
     "graph mode": "tf.function",
     "Out[]": "Out[]",
-    "a fresh kernel": "restart the kernel",
+    "a fresh kernel": "restart the notebook's kernel",
     "a script": "as a script",
     "shm": "--shm-size",
     "open files": "ulimit -n",
@@ -88,8 +89,8 @@ def test_every_remedy_can_speak_about_any_evidence() -> None:
 def test_workers_are_halved_with_what_they_held() -> None:
     holders = [Holder(pid=900 + n, name="pt_data_worker", rss_bytes=2**30, is_ours=True) for n in range(4)]
     main = Holder(pid=PID, name="python", rss_bytes=2**31, is_ours=True)
-    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=(main, *holders))
-    seen = evidence(signalled(9), memory=memory, config={"data": {"num_workers": 4}})
+    machine = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=(main, *holders))
+    seen = evidence(signalled(9), memory=machine, config={"data": {"num_workers": 4}})
     assert advise("cgroup-out-of-memory", seen)[0] == (
         "workers held 4.0 GiB of the 8.0 GiB limit: lower num_workers from 4 to 2"
     )
@@ -97,8 +98,8 @@ def test_workers_are_halved_with_what_they_held() -> None:
 
 def test_workers_that_were_seen_at_different_times_do_not_hold_more_than_there_is() -> None:
     holders = tuple(Holder(pid=900 + n, name="pt_data_worker", rss_bytes=3 * 2**30, is_ours=True) for n in range(4))
-    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=holders)
-    seen = evidence(signalled(9), memory=memory, config={"num_workers": 4})
+    machine = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),), holders=holders)
+    seen = evidence(signalled(9), memory=machine, config={"num_workers": 4})
     assert advise("cgroup-out-of-memory", seen)[0].startswith("workers held nearly all of the 8.0 GiB limit: lower")
 
 
@@ -119,9 +120,29 @@ def test_a_batch_of_one_is_not_halved() -> None:
     ]
 
 
+MEMORY_CAUSES = sorted(cause for cause, cures in CATALOGUE.items() if memory.smaller_batch in cures)
+
+
+@pytest.mark.parametrize("cause", [*MEMORY_CAUSES, "gpu-out-of-memory", "arithmetic-fault", "diverged"])
+def test_a_program_without_batches_is_not_advised_about_them(cause: str) -> None:
+    seen = evidence(signalled(9), config={"lr": 0.1}, facts={"packages": {"pandas": "3.0"}})
+    assert not [text for text in advise(cause, seen) if "batch" in text]
+
+
+@pytest.mark.parametrize("cause", [*MEMORY_CAUSES, "gpu-out-of-memory"])
+def test_a_batch_that_the_config_names_is_halved(cause: str) -> None:
+    told = "lower bs from 64 to 32, and accumulate gradients over 2 steps to keep the effective batch"
+    assert told in advise(cause, evidence(signalled(9), config={"bs": 64}))
+
+
+def test_a_framework_that_fills_the_gpu_is_taken_to_have_batches() -> None:
+    seen = evidence(failed("torch.OutOfMemoryError", "CUDA out of memory."))
+    assert any(text.startswith("lower the batch size") for text in advise("gpu-out-of-memory", seen))
+
+
 def test_slurm_is_asked_in_its_own_words() -> None:
-    memory = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),))
-    seen = evidence(signalled(9), memory=memory, facts={"schedulers": {"slurm": {"job": "7"}}})
+    machine = Memory(levels=(MemoryLevel(level=0, limit_bytes=8 * 2**30),))
+    seen = evidence(signalled(9), memory=machine, facts={"schedulers": {"slurm": {"job": "7"}}})
     assert "ask SLURM for more memory (now 8.0 GiB): --mem=12G" in advise("cgroup-out-of-memory", seen)
 
 
@@ -154,5 +175,5 @@ def test_a_kernel_that_cannot_start_is_mended_by_one_command_with_its_own_python
     end = failed("ModuleNotFoundError", "No module named 'ipykernel'", role="kernel", name=command)
     found = uncaught_exception.diagnose(evidence(end))
     assert isinstance(found, Verdict)
-    assert found.advice[0] == "install it for this kernel: '/opt/my env/bin/python' -m pip install ipykernel"
+    assert found.advice[0] == "install it for the notebook's kernel: '/opt/my env/bin/python' -m pip install ipykernel"
     assert not any("%load_ext" in each for each in found.advice)

@@ -49,7 +49,7 @@ def test_a_process_of_mine_may_be_watched(tmp_path: Path) -> None:
         ({"status": MINE.replace("Tgid:\t10", "Tgid:\t9"), "command": "x"}, "10 is a thread of process 9"),
         ({"status": "Tgid:\t10\nUid:\t54321\n", "command": "x"}, "process 10 belongs to 54321"),
         ({"status": MINE, "command": "python -P -m holter.sidecar {}"}, "process 10 is one of holter's own"),
-        ({"status": MINE, "command": ""}, "process 10 is the kernel's own"),
+        ({"status": MINE, "command": ""}, "process 10 belongs to Linux itself"),
     ],
     ids=["zombie", "thread", "another user's", "a sidecar", "the kernel's"],
 )

@@ -134,4 +134,4 @@ def test_without_counters_it_is_said_that_nobody_could_look(autopsy: Autopsy, sa
     autopsy.begin(Death(pid=os.getpid(), at_ns=1, status=KILLED))
     finish(autopsy)
     assert said[0].source == "counters"
-    assert said[0].because == "the process's cgroup could not be found"
+    assert said[0].because == "the process's memory limit (cgroup) could not be found"

@@ -38,7 +38,7 @@ def _lines(found: Finding, seen: Look) -> list[str]:
     mark = seen.mark("finished" if found.is_there else "failed")
     painted = seen.paint(mark, "green" if found.is_there else "yellow")
     width = WIDEST if seen.width == NO_WIDTH else min(seen.width, WIDEST)
-    text = textwrap.wrap(clean(found.text), max(width - 19, 30), break_on_hyphens=False)
-    remedy = textwrap.wrap(f"-> {clean(found.remedy)}", max(width - 19, 30)) if found.remedy else []
+    text = textwrap.wrap(clean(found.text), max(width - 20, 30), break_on_hyphens=False)
+    remedy = textwrap.wrap(f"-> {clean(found.remedy)}", max(width - 20, 30)) if found.remedy else []
     head, *rest = [*text, *remedy]
-    return [f"{painted} {found.name:<15}  {head}", *(f"{'':19}{line}" for line in rest)]
+    return [f"{painted} {found.name:<16}  {head}", *(f"{'':20}{line}" for line in rest)]

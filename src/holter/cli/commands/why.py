@@ -50,7 +50,7 @@ def as_lines(loaded: LoadedRun, evidence: Evidence, *, seen: Look) -> list[str]:
     diagnosis = explained(loaded, evidence)
     stack = stack_of(evidence, diagnosis.cause)
     lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now)]
-    sections = {"Its ranks": ranks_lines(evidence, now=now), **_cell(loaded), stack.title: stack.lines}
+    sections = {"Ranks": ranks_lines(evidence, now=now), **_cell(loaded), stack.title: stack.lines}
     for title, found in sections.items():
         if found:
             lines += ["", seen.paint(title, "bold"), *(f"  {clean(line)}" for line in found)]

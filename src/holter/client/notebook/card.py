@@ -1,4 +1,4 @@
-"""Shows how the kernel before this one died. What there is to say is found out by a process of its own."""
+"""Shows how the notebook's previous kernel died. What there is to say is found out by a process of its own."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def show_death(data: str, runs: Sequence[str], *, others: int) -> bool:
     try:
         card = ask(data, runs, others=others)
     except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):
-        text = f"holter: the kernel before this one is gone; `holter why {runs[-1]}` says how"
+        text = f"holter: the notebook's previous kernel is gone; `holter why {runs[-1]}` says how"
         card = Card(runs[-1], text, "")
     if card is None:
         return False

@@ -10,7 +10,7 @@ def enter(run: Run, data: str, *, may_show: bool) -> None:
     """Cells belong to the run from now on, and `%holter` is there. Never raises, except in tests of ours.
 
     Args:
-        may_show: whether the death of the kernel before this one may be shown here, which takes a second or two.
+        may_show: whether the death of the notebook's previous kernel may be shown here, which takes a second or two.
     """
     try:
         if (kernel := this_kernel()) is not None:

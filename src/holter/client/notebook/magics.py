@@ -33,7 +33,7 @@ def show_page(shell: Any, line: str) -> None:
 
 
 def explain(shell: Any, line: str) -> None:
-    """Why a run ended; without its name, the kernel before this one, or the newest run."""
+    """Why a run ended; without its name, the notebook's previous kernel, or the newest run."""
     from holter.client.notebook.card import ask, show
 
     kernel = this_kernel()
@@ -85,7 +85,7 @@ COMMANDS: dict[str, Command] = {
 }
 _SYNOPSIS = {
     "%holter": "the web page of the run, in a frame",
-    "%holter why [RUN]": "why the kernel before this one died, or why a run ended",
+    "%holter why [RUN]": "why the notebook's previous kernel died, or why a run ended",
     "%holter vars": "what holds memory: variables by size, and how to free each",
     "%holter free": "free what is safe to free: shown results, the last traceback",
     "%%holter_memory": "the memory of a cell line by line",

@@ -9,7 +9,9 @@ def file_descriptor_sharing(evidence: Evidence) -> str:
     """PyTorch can share tensors by files instead of descriptors."""
     if not uses(evidence, "torch"):
         return ""
-    return "torch.multiprocessing.set_sharing_strategy('file_system') shares tensors without keeping a file open each"
+    return (
+        "torch.multiprocessing.set_sharing_strategy('file_system') shares tensors without keeping a file open for each"
+    )
 
 
 def more_open_files(evidence: Evidence) -> str:
@@ -24,7 +26,7 @@ def close_files(evidence: Evidence) -> str:
     """Files that nobody closes add up."""
     surroundings = evidence.surroundings
     held = f": {surroundings.open_files:,} were open" if surroundings and surroundings.open_files else ""
-    return f"open files in a with block, so that they are closed again{held}"
+    return f"open files in a with block, so that they get closed{held}"
 
 
 def fewer_threads(evidence: Evidence) -> str:
@@ -32,7 +34,7 @@ def fewer_threads(evidence: Evidence) -> str:
     surroundings = evidence.surroundings
     limit = surroundings.threads_limit if surroundings else None
     now = f" (now {limit:,})" if limit is not None else ""
-    return f"set OMP_NUM_THREADS=1 in the workers, or raise the limit of processes{now}: ulimit -u, or pids.max"
+    return f"set OMP_NUM_THREADS=1 in the workers, or raise the limit on processes{now}: ulimit -u, or pids.max"
 
 
 def free_space(evidence: Evidence) -> str:
@@ -43,9 +45,7 @@ def free_space(evidence: Evidence) -> str:
         default=None,
     )
     if disk is not None and disk.free_inodes == 0:
-        return (
-            f"delete or pack small files on the file system of {disk.path}: it has no inodes left, whatever the space"
-        )
+        return f"delete or pack small files on the file system of {disk.path}: it has no inodes left"
     where = f" on the file system of {disk.path} ({words.size(disk.free_bytes or 0)} free)" if disk else ""
     return f"free space{where}: delete old checkpoints and caches"
 
@@ -60,14 +60,14 @@ def raise_file_size(evidence: Evidence) -> str:
     """No file may be larger than the shell allowed."""
     limit = evidence.surroundings.file_size_limit_bytes if evidence.surroundings else None
     now = f" (now {words.size(limit)})" if limit is not None else ""
-    return f"lift the limit of a file's size{now}: ulimit -f unlimited"
+    return f"lift the file size limit{now}: ulimit -f unlimited"
 
 
 def raise_cpu_time(evidence: Evidence) -> str:
     """The limit counts the seconds of all cores."""
     limit = evidence.surroundings.cpu_limit_s if evidence.surroundings else None
     now = f" of {limit:,} s" if limit is not None else ""
-    return f"lift the limit{now} of CPU time: ulimit -t unlimited (login nodes set it: run it as a job)"
+    return f"lift the CPU time limit{now}: ulimit -t unlimited (login nodes set one: run it as a job)"
 
 
 def raise_stack(evidence: Evidence) -> str:

@@ -11,14 +11,20 @@ _TOLD = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
 
 
 def smaller_batch(evidence: Evidence) -> str:
-    """Half the batch, and twice the steps."""
+    """Half the batch, and twice the steps; nothing where the configuration has no batch."""
     name, size = find_number(evidence, BATCH)
-    if size is None:
-        return "lower the batch size, and accumulate gradients over more steps to keep the effective batch"
-    if size < 2:
+    if size is None or size < 2:
         return ""
     half = size // 2
     return f"lower {name} from {size} to {half}, and accumulate gradients over 2 steps to keep the effective batch"
+
+
+def smaller_batch_on_gpu(evidence: Evidence) -> str:
+    """What fills a GPU is mostly a batch, whatever the configuration calls it, where a framework uses it."""
+    is_known = find_number(evidence, BATCH)[1] is not None
+    if is_known or not any(uses(evidence, name) for name in ("torch", "tensorflow", "keras", "jax")):
+        return smaller_batch(evidence)
+    return "lower the batch size, and accumulate gradients over more steps to keep the effective batch"
 
 
 def fewer_workers(evidence: Evidence) -> str:
@@ -30,7 +36,7 @@ def fewer_workers(evidence: Evidence) -> str:
         return ""
     lead = f"workers held {_share(evidence, sum(held))}: " if held else ""
     if workers is None:
-        return f"{lead}start fewer worker processes, for each holds a copy of what it touches"
+        return f"{lead}start fewer worker processes: each holds a copy of what it touches"
     return f"{lead}lower {name} from {workers} to {workers // 2}"
 
 
@@ -55,19 +61,19 @@ def stream_data(evidence: Evidence) -> str:
         default=None,
     )
     which = f" ({largest.name} alone holds {words.size(largest.size_bytes)})" if largest and largest.size_bytes else ""
-    return f"read the data with a generator or numpy.memmap instead of keeping whole arrays in memory{which}"
+    return f"read the data with a generator or numpy.memmap instead of holding whole arrays in memory{which}"
 
 
 def smaller_numbers(evidence: Evidence) -> str:
     """float32 or float16 instead of what is wider."""
     del evidence
-    return "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves both"
+    return "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
 
 
 def memory_growth(evidence: Evidence) -> str:
     """TensorFlow and JAX take the whole GPU at once."""
     if uses(evidence, "jax"):
-        return "set XLA_PYTHON_CLIENT_PREALLOCATE=false: JAX otherwise takes 75 % of the GPU at its start"
+        return "set XLA_PYTHON_CLIENT_PREALLOCATE=false: JAX otherwise takes 75 % of the GPU at the start"
     if uses(evidence, "tensorflow"):
         return "call tf.config.experimental.set_memory_growth(gpu, True): TensorFlow otherwise takes the whole GPU"
     return ""
@@ -77,21 +83,21 @@ def clear_session(evidence: Evidence) -> str:
     """Keras keeps every model that was ever built."""
     if not (uses(evidence, "tensorflow") or uses(evidence, "keras")):
         return ""
-    return "call keras.backend.clear_session() between models: Keras keeps the graph of every model that was built"
+    return "call keras.backend.clear_session() between models: Keras keeps the graph of every model ever built"
 
 
 def graph_mode(evidence: Evidence) -> str:
     """Long eager loops of TensorFlow leak."""
     if not uses(evidence, "tensorflow"):
         return ""
-    return "put the training step into a @tf.function: long loops in eager mode keep what a graph would reuse"
+    return "put the training step into a @tf.function: long loops in eager mode hold on to what a graph would reuse"
 
 
 def detach_losses(evidence: Evidence) -> str:
     """A loss that is kept keeps its graph."""
     if not (uses(evidence, "torch") or not evidence.facts.get("packages")):
         return ""
-    return "collect losses as loss.item() or loss.detach(): a tensor that is kept keeps its whole graph in memory"
+    return "collect losses as loss.item() or loss.detach(): keeping a tensor keeps its whole graph in memory"
 
 
 def less_fragmentation(evidence: Evidence) -> str:
@@ -122,12 +128,12 @@ def free_outputs(evidence: Evidence) -> str:
     """A notebook keeps what it has shown."""
     if not evidence.is_notebook:
         return ""
-    return "see what holds memory with %holter vars, drop what was shown with %holter free: it stays in Out[] after del"
+    return "see what holds memory with %holter vars; drop shown results with %holter free: they stay in Out[] after del"
 
 
 def restart_kernel(evidence: Evidence) -> str:
     """A fresh kernel holds nothing."""
-    return "restart the kernel before training: it begins with empty memory" if evidence.is_notebook else ""
+    return "restart the notebook's kernel before training, to begin with empty memory" if evidence.is_notebook else ""
 
 
 def run_as_script(evidence: Evidence) -> str:
@@ -156,14 +162,14 @@ def more_memory(evidence: Evidence) -> str:
         return f"ask SLURM for more memory{now}: --mem={_gigabytes(limit)}"
     if evidence.facts.get("container"):
         return f"give the container {more}{now}: --memory, or resources.limits.memory in Kubernetes"
-    return f"raise the memory limit of the cgroup{now} to {more}" if limit else "run it where there is more memory"
+    return f"raise its memory limit (cgroup){now} to {more}" if limit else "run it where there is more memory"
 
 
 def more_machine_memory(evidence: Evidence) -> str:
     """The machine itself is too small for all that runs on it."""
     total = evidence.memory.total_bytes
     now = f" than this one's {words.size(total)}" if total else ""
-    return f"run it on a machine with more memory{now}, or run less beside it"
+    return f"run it on a machine with more memory{now}, or run less alongside it"
 
 
 def end_the_neighbour(evidence: Evidence) -> str:
@@ -180,7 +186,7 @@ def raise_address_space(evidence: Evidence) -> str:
     limit = evidence.surroundings.address_space_limit_bytes if evidence.surroundings else None
     if limit is None:
         return ""
-    return f"lift the limit of the address space of {words.size(limit)}: ulimit -v unlimited"
+    return f"lift the address space limit of {words.size(limit)}: ulimit -v unlimited"
 
 
 def check_shape(evidence: Evidence) -> str:
@@ -194,7 +200,7 @@ def calm_the_daemon(evidence: Evidence) -> str:
     """Daemons that kill for memory can be told to spare some."""
     running = evidence.oom_daemon.running if evidence.oom_daemon else ()
     name = running[0] if running else "the memory daemon"
-    return f"let {name} spare it (earlyoom --avoid, ManagedOOMPreference=omit), or use less memory"
+    return f"tell {name} to spare it (earlyoom --avoid, ManagedOOMPreference=omit), or use less memory"
 
 
 def reduce_swapping(evidence: Evidence) -> str:

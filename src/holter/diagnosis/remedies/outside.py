@@ -15,7 +15,7 @@ def cool(evidence: Evidence) -> str:
 def replace_hardware(evidence: Evidence) -> str:
     """Broken hardware breaks the next run, too."""
     del evidence
-    return "take the machine out of use and report the fault to who runs it: the next run there will fail as well"
+    return "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
 
 
 def save_before_limit(evidence: Evidence) -> str:
@@ -40,13 +40,13 @@ def requeue(evidence: Evidence) -> str:
 def resume(evidence: Evidence) -> str:
     """Nothing that was logged is lost."""
     step = evidence.subject.last_step
-    where = f" (step {step:,} was the last that was logged)" if step is not None else ""
+    where = f" (step {step:,} was the last one logged)" if step is not None else ""
     if evidence.subject.role == "command":  # nothing of ours is inside it
         return f"continue from the last checkpoint with HOLTER_RUN_ID={evidence.run or '…'} holter run -- …"
     if evidence.subject.role == "kernel" and evidence.subject.raised is not None:
         return ""  # it could not start
     if evidence.subject.role == "kernel":
-        return "begin the notebook with %load_ext holter: the cell, its output and its largest variables are kept then"
+        return "begin the notebook with %load_ext holter: it keeps the cell, its output and its largest variables"
     if evidence.is_notebook and step is None:  # the cells were recorded, and nothing that could go on
         return ""
     run = f'"{evidence.run}"' if evidence.run else "…"
@@ -67,14 +67,14 @@ def find_killer(evidence: Evidence) -> str:
     """SIGKILL does not say who sent it."""
     del evidence
     return (
-        "look for who ends processes here: a colleague, a script, timeout(1), an IDE, a service manager or the parent"
+        "find out who ends processes here: a colleague, a script, timeout(1), an IDE, a service manager or its parent"
     )
 
 
 def handle_sigterm(evidence: Evidence) -> str:
     """A program may save when it is asked to leave."""
     del evidence
-    return "save a checkpoint in a SIGTERM handler: whoever ends programs politely gives them some seconds"
+    return "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL"
 
 
 def detach_from_terminal(evidence: Evidence) -> str:
@@ -98,13 +98,13 @@ def check_network(evidence: Evidence) -> str:
 def check_host(evidence: Evidence) -> str:
     """Why a machine goes down."""
     del evidence
-    return "ask who runs the machine why it went down: last -x, journalctl -b -1 and its power supply know"
+    return "ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more"
 
 
 def check_disk(evidence: Evidence) -> str:
     """A disk that fails once fails again."""
     del evidence
-    return "save what you need elsewhere first; then smartctl -a and dmesg, or the state of the network mount"
+    return "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
 
 
 def check_memory_modules(evidence: Evidence) -> str:
@@ -116,7 +116,7 @@ def check_memory_modules(evidence: Evidence) -> str:
 def keep_alive_kernel(evidence: Evidence) -> str:
     """A restart takes everything."""
     del evidence
-    return "save before restarting the kernel: a restart ends the cell that runs"
+    return "save before restarting the notebook's kernel: a restart ends the running cell"
 
 
 def watch_it(evidence: Evidence) -> str:
@@ -124,11 +124,11 @@ def watch_it(evidence: Evidence) -> str:
     if evidence.subject.role in ("command", "kernel"):
         return ""
     if evidence.is_notebook:
-        return "run holter jupyter install once: the Jupyter server then sees how its kernels end"
+        return "run holter jupyter install once: the Jupyter server then sees how its notebooks' kernels end"
     return "start it with holter run -- next time: a parent always learns how its child ended"
 
 
 def run_doctor(evidence: Evidence) -> str:
     """What can't be looked at here."""
     del evidence
-    return "run holter doctor: it says which witnesses are missing on this machine and how to get them"
+    return "run holter doctor: it says what holter can't see on this machine and how to change that"

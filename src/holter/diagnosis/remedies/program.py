@@ -17,12 +17,12 @@ def update_native_library(evidence: Evidence) -> str:
 def see_native_stack(evidence: Evidence) -> str:
     """Where exactly it was."""
     if stack_at_fault(evidence.subject.fault_log).frames:
-        return "look at the Python stack of the fatal moment: holter show prints it"
+        return "look at the Python stack at the moment of death: holter show prints it"
     if evidence.subject.role == "kernel":
         return ""  # `resume` says what would keep it
     if evidence.is_notebook:
-        return "run the cell's code as a script with python -X faulthandler: it prints the stack of the fatal moment"
-    return "let it dump its stack: run it with python -X faulthandler, or under gdb --args python"
+        return "run the cell's code as a script with python -X faulthandler: it prints the stack at the moment of death"
+    return "get its stack: run it with python -X faulthandler, or under gdb --args python"
 
 
 def check_heap(evidence: Evidence) -> str:
@@ -30,7 +30,7 @@ def check_heap(evidence: Evidence) -> str:
     if evidence.is_notebook or evidence.subject.role == "kernel":
         return "run the cell's code as a script with MALLOC_CHECK_=3: the abort comes later than the fault"
     return (
-        "run once with MALLOC_CHECK_=3 (or valgrind) to see who damages the heap: the abort comes later than the fault"
+        "run once with MALLOC_CHECK_=3 (or valgrind) to see what damages the heap: the abort comes later than the fault"
     )
 
 
@@ -49,7 +49,7 @@ def match_cpu(evidence: Evidence) -> str:
 def check_divisor(evidence: Evidence) -> str:
     """Integers have no infinity."""
     del evidence
-    return "check for a division by zero among integers in native code: an empty batch or a length of 0"
+    return "check for integer division by zero in native code: an empty array or a length of 0"
 
 
 def match_versions(evidence: Evidence) -> str:
@@ -68,7 +68,7 @@ def look_at_exception(evidence: Evidence) -> str:
     """Where to begin."""
     raised = evidence.subject.raised
     if evidence.subject.role == "kernel":
-        return f"mend its environment: {python_of(evidence.subject)} -m pip install --force-reinstall ipykernel"
+        return f"repair its environment: {python_of(evidence.subject)} -m pip install --force-reinstall ipykernel"
     if raised is None or not raised.frames:
         return "read the traceback: holter show prints it"
     frame = raised.frames[-1]
@@ -80,7 +80,7 @@ def look_at_exception(evidence: Evidence) -> str:
 def look_at_output(evidence: Evidence) -> str:
     """The last lines of the console."""
     if evidence.subject.role == "kernel":
-        return "read what the kernel wrote into the log of the Jupyter server, or into the terminal that it runs in"
+        return "read what the notebook's kernel wrote into the Jupyter server's log or terminal"
     return "read its last words: holter tail prints them"
 
 
@@ -88,21 +88,19 @@ def look_at_worker(evidence: Evidence) -> str:
     """Without workers the fault shows itself."""
     name, workers = find_number(evidence, WORKERS)
     now = f" (now {workers})" if workers else ""
-    return f"run once with {name or 'num_workers'}=0{now}: the fault then shows itself in the program"
+    return f"run once with {name or 'num_workers'}=0{now}: the fault then shows in the program itself"
 
 
 def guard_main(evidence: Evidence) -> str:
     """Spawned children import the script."""
     del evidence
-    return 'put what the script does under if __name__ == "__main__": a spawned child imports it again'
+    return 'put what the script does under if __name__ == "__main__": a spawned child imports the script again'
 
 
 def spawn_workers(evidence: Evidence) -> str:
     """A fork copies locks, not the threads that hold them."""
     del evidence
-    return (
-        "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks, not the threads holding them"
-    )
+    return "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks but not their threads"
 
 
 def lower_learning_rate(evidence: Evidence) -> str:
@@ -116,19 +114,19 @@ def find_nan(evidence: Evidence) -> str:
     """Where it began."""
     first = min(evidence.non_finite, key=lambda each: each.at_ns, default=None)
     where = f"{first.key} at step {first.step:,} was the first; " if first else ""
-    return f"{where}torch.autograd.set_detect_anomaly(True) names the operation; look at the batch of that step"
+    return f"{where}torch.autograd.set_detect_anomaly(True) names the operation; look at the data of that step"
 
 
 def find_gpu_fault(evidence: Evidence) -> str:
     """GPU errors are reported late."""
     del evidence
-    return "run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are within their range"
+    return "run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are in range"
 
 
 def find_stall(evidence: Evidence) -> str:
     """Where it stands."""
     del evidence
-    return "look at the stacks: holter show prints them where they were taken; py-spy dump --pid does it now"
+    return "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now"
 
 
 def find_laggard_rank(evidence: Evidence) -> str:

@@ -48,14 +48,14 @@ def install_module(evidence: Evidence) -> str:
         return ""
     package = missing[1].partition(".")[0]
     if evidence.subject.role == "kernel":
-        return f"install it for this kernel: {python_of(evidence.subject)} -m pip install {package}"
+        return f"install it for the notebook's kernel: {python_of(evidence.subject)} -m pip install {package}"
     return f"install {package} into the environment that runs the program: python -m pip install {package}"
 
 
 def fresh_environment(evidence: Evidence) -> str:
     """Mixed sources are how versions come apart."""
     del evidence
-    return "where that does not help, make a fresh environment and install all of it from one source (pip or conda)"
+    return "if that does not help, make a fresh environment and install everything from one source (pip or conda)"
 
 
 def same_batches(evidence: Evidence) -> str:

@@ -1,7 +1,7 @@
-"""The program asked for memory and was refused: the request was absurdly large, or a limit stood against it.
+"""The program asked for memory and was refused: the request was absurdly large, or a limit forbade it.
 
-Nobody killed it. `ulimit -v` bounds the address space, which counts what is only reserved, too; with
-overcommit_memory=2 the kernel promises no more than it has; and a shape with a wrong dimension asks for terabytes.
+Nobody killed it. `ulimit -v` limits the address space, which includes memory that is only reserved; with
+overcommit_memory=2 Linux promises no more than it has; and a shape with a wrong dimension asks for terabytes.
 
 Check the shape of the array, lift the limit (`ulimit -v unlimited`), or read the data in pieces.
 """
@@ -155,7 +155,7 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     at_ns = evidence.subject.raised.at_ns if evidence.subject.raised else evidence.subject.at_ns
     used = f"{words.size(around.address_space_bytes)} of " if around.address_space_bytes is not None else ""
     limit = words.size(around.address_space_limit_bytes)
-    return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) were in use")]
+    return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) was in use")]
 
 
 _TOKENS = "Error tokenizing data. C error: out of memory"

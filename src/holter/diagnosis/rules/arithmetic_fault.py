@@ -1,4 +1,4 @@
-"""Native code divided an integer by zero, or the smallest one by -1, and the kernel ended the process.
+"""Native code divided an integer by zero, or the smallest one by -1, and Linux ended the process.
 
 Floating-point numbers become infinite or NaN instead, unless the program or a library has asked for traps
 (`feenableexcept`). An empty batch, a length or stride of 0 and a modulus of 0 are the usual reasons. Python's own

@@ -1,6 +1,6 @@
-"""The process touched a mapped page behind which there is nothing: the file had become shorter than its mapping.
+"""The process touched a mapped page that was gone: the file had become shorter than its mapping.
 
-It happens to `numpy.memmap` and to safetensors or arrow files that somebody writes anew while they are mapped, and on
+It happens to `numpy.memmap` and to safetensors or arrow files that are rewritten while they are mapped, and on
 network file systems whose server lost the file.
 
 Never truncate or overwrite a mapped file: write a new one and rename it into its place.
@@ -29,12 +29,12 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=f"si_code {caught.code} says that the memory itself failed")
     disk = spaces.mapped_disk(evidence, facts.map_path(caught)) if caught else None
     if caught is not None and disk is not None and spaces.is_cut(disk, caught) is False and spaces.has_no_room(disk):
-        return RuledOut(cause=CAUSE, because=f"{disk.path} is long enough, and its disk has no room for its pages")
+        return RuledOut(cause=CAUSE, because=f"{disk.path} was not truncated; its disk has no room for its pages")
     return Verdict(
         cause=CAUSE,
         confidence=crash.confidence * _share(evidence, caught, disk),
         title=words.sentence(
-            f"{words.process(evidence.subject)} crashed: {_what(crash)}{crashes.where(evidence, crash)}"
+            f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}"
         ),
         because=_because(evidence, crash),
         advice=advise(CAUSE, evidence),
@@ -62,10 +62,10 @@ def _what(crash: crashes.Crash) -> str:
     caught = crash.ending.caught
     path = facts.map_path(caught) if caught else ""
     if path.startswith("/"):
-        return f"a page of the mapped file {path} was not there, as when the file was made shorter"
+        return f"a page of the mapped file {path} was gone, as when a file is truncated"
     if caught is not None and caught.code == MISALIGNED:
         return f"an address was not aligned ({caught.address:#x})"
-    return "a page of mapped memory was not there (bus error)"
+    return "a page of mapped memory was gone (bus error)"
 
 
 _CUT = caught(7, code=2, address=0x7F00, stack_pointer=0x7FFD, mapping="7f00-7fff r--s 0 08:01 5 /data/train.bin")

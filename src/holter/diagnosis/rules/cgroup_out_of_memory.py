@@ -1,10 +1,10 @@
-"""The kernel killed the process because its cgroup, the memory limit of a container or job, was used up.
+"""Linux killed the process because the memory limit (cgroup) of its container or job was used up.
 
-Every process in the cgroup counts: data-loader workers, other programs in the same container, and files in /dev/shm.
-The limit may be that of a parent: of the pod, of the scheduler's job, of the user's slice.
+Everything under the limit counts: data-loader workers, other programs in the same container, and files in /dev/shm.
+The limit may be set further up: on the pod, the scheduler's job, or the user's slice.
 
-Lower the number of data-loader workers or the batch size, stream the data instead of keeping it in arrays, or ask for
-more memory (`--mem`, `--memory`).
+Use fewer data-loader workers or a smaller batch, stream the data instead of keeping it in arrays, or ask for more
+memory (`--mem`, `--memory`).
 """
 
 from holter.diagnosis import facts, words
@@ -41,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, kill, NAMED) if _is_of_a_cgroup(kill.report) else None
     if is_others_kill(kill):
         names = words.listed([f"{each.name} ({each.pid})" for each in kill.others[:3]])
-        return RuledOut(cause=CAUSE, because=f"the kernel log says that it was {names} who was killed for memory")
+        return RuledOut(cause=CAUSE, because=f"the Linux kernel log says that Linux killed {names} for memory")
     if kill.counted is None:
         return _unobservable(kill)
     if kill.counted == 0:
@@ -61,7 +61,7 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
     return Verdict(
         cause=CAUSE,
         confidence=COUNTED,
-        title=words.sentence(f"the kernel killed {words.process(end)}: {name} had used up its memory{most}"),
+        title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
         because=tuple(found[:5]),
         advice=advise(CAUSE, evidence),
     )
@@ -84,18 +84,18 @@ def _confidence(evidence: Evidence, kill: Kill) -> float:
 def _unobservable(kill: Kill) -> Answer:
     if kill.host_kills == 0:
         return RuledOut(
-            cause=CAUSE, because="the kernel has killed no process of this machine for memory since the run began"
+            cause=CAUSE, because="Linux has killed no process on this machine for memory since the run began"
         )
     return NotObservable(
         cause=CAUSE,
-        because="the out-of-memory counter of the process's cgroup could not be read",
-        remedy="let holter see /sys/fs/cgroup in the container, and keep its sidecar running",
+        because="the counter of out-of-memory kills under its container's memory limit (cgroup) could not be read",
+        remedy="mount /sys/fs/cgroup into the container, and keep holter's sidecar running",
     )
 
 
 def _unmoved(kill: Kill) -> str:
     level = kill.own
-    where = f" of {level.path}" if level and level.path else " of its cgroup"
+    where = f" of {level.path}" if level and level.path else ""
     if level and level.kills:
         return f"oom_kill{where} had already risen to {level.kills} well before the death"
     return f"oom_kill{where} did not move"
@@ -115,14 +115,12 @@ def _title(evidence: Evidence, kill: Kill) -> str:
     level = tight_level(evidence)
     who = words.process(evidence.subject)
     if level is None or not level.limit_bytes:
-        return words.sentence(f"the kernel killed {who}: the memory limit of its container or job was used up")
-    whose = (
-        "its cgroup" if level.level == 0 else f"a cgroup above it ({level.path})" if level.path else "its job or pod"
-    )
+        return words.sentence(f"Linux killed {who}: its container's memory limit (cgroup) was used up")
+    whose = "its container's" if level.level == 0 else f"{level.path}'s" if level.path else "its job's or pod's"
     held = held_bytes(evidence)
-    own = f", of which the run held {words.size(held)} when it was last measured" if held else ""
+    own = f"; the run held {words.size(held)} when last measured" if held else ""
     return words.sentence(
-        f"the kernel killed {who}: {whose} had used up its {words.size(level.limit_bytes)} of memory{own}"
+        f"Linux killed {who}: {whose} memory limit (cgroup) of {words.size(level.limit_bytes)} was used up{own}"
     )
 
 

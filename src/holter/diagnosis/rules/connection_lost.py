@@ -1,7 +1,7 @@
-"""Nothing is heard of the run any more, and nobody here can look at its machine: the connection to it was lost.
+"""Nothing is heard from the run any more, and its machine can't be seen from here: the connection to it was lost.
 
-The program may well live on and record where it is; its state heals when data arrives again. A machine that went down
-looks the same from here.
+The program may well be alive and recording where it is; its state is corrected when data arrives again. A machine that
+went down looks the same from here.
 
 Look at the run's machine; there `holter ls` knows more, and `holter sync` sends what is missing.
 """
@@ -22,15 +22,15 @@ def diagnose(evidence: Evidence) -> Answer:
     if end.status is not None or end.raised is not None or end.finished is not None:
         return None
     if evidence.is_connected is False and end.is_alive:
-        return _verdict(evidence, 0.9, "The run lives, but nothing of it arrives any more")
+        return _verdict(evidence, 0.9, "The run is alive, but nothing arrives from it any more")
     if not evidence.is_late:
         return None
     if evidence.is_connected:
-        return RuledOut(cause=CAUSE, because="data of the run's machine still arrives")
+        return RuledOut(cause=CAUSE, because="data still arrives from the run's machine")
     host = evidence.host
     if host is not None and host.boot_id_now is not None:
         return RuledOut(cause=CAUSE, because="the run's machine can be looked at from here")
-    return _verdict(evidence, 0.6, "Nothing was heard of the run any more, and its machine can't be seen from here")
+    return _verdict(evidence, 0.6, "Nothing more was heard from the run, and its machine can't be seen from here")
 
 
 def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:

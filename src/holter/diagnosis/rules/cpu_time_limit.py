@@ -1,4 +1,4 @@
-"""The process had used up the CPU time that it is allowed, and the kernel ended it.
+"""The process had used up its CPU time limit, and Linux ended it.
 
 The limit counts the seconds of all its threads together, so that a minute on 16 cores is 16 minutes. Login nodes set
 such limits.
@@ -29,7 +29,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if ending.signal == signal.SIGXCPU and not ending.is_sent:
         if has_no_cpu_limit(evidence):
-            return RuledOut(cause=CAUSE, because="it had no limit of CPU time")
+            return RuledOut(cause=CAUSE, because="it had no CPU time limit")
         confidence = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
         return _verdict(evidence, ending, confidence * ending.certainty)
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
@@ -67,7 +67,7 @@ def _verdict(evidence: Evidence, ending: Ending, confidence: float, /) -> Verdic
     return Verdict(
         cause=CAUSE,
         confidence=confidence,
-        title=words.sentence(f"{words.process(end)} had used up its limit{of} of CPU time"),
+        title=words.sentence(f"{words.process(end)} used up its CPU time limit{of}"),
         because=(*_facts(evidence, ending), facts.of_status(end)),
         advice=advise(CAUSE, evidence),
     )
@@ -81,7 +81,7 @@ def _facts(evidence: Evidence, ending: Ending) -> list[Fact]:
     if used is not None:
         found.append(facts.fact(facts.SAMPLES, end.at_ns, f"it had used {words.seconds(used)} of CPU time"))
     if limit is not None:
-        found.append(facts.fact(facts.LIMITS, end.at_ns, f"its limit of CPU time is {limit:,} s (RLIMIT_CPU)"))
+        found.append(facts.fact(facts.LIMITS, end.at_ns, f"its CPU time limit is {limit:,} s (RLIMIT_CPU)"))
     return found
 
 

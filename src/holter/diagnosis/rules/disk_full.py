@@ -66,7 +66,7 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
         return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=is_sure)])
     if errnos.find_errno(raised, errno.EFBIG):
-        return RuledOut(cause=CAUSE, because="the limit of a file's size was reached (EFBIG), and not the disk's end")
+        return RuledOut(cause=CAUSE, because="the file size limit was reached (EFBIG), not the end of the disk")
     if not _HIDES_FULL.search(text):
         return None
     if disk is None and _was_looked_at(evidence):
@@ -169,7 +169,7 @@ def _title(evidence: Evidence, disk: Disk | None) -> str:
 def _room(evidence: Evidence) -> str:
     known = [each for each in spaces.disks(evidence) if each.free_bytes is not None and not spaces.is_shared(each)]
     least = min(known, key=lambda each: each.free_bytes or 0, default=None)
-    return f"{words.size(least.free_bytes or 0)} were free at {least.path}" if least else "no file system was full"
+    return f"{words.size(least.free_bytes or 0)} was free at {least.path}" if least else "no file system was full"
 
 
 _FULL = Surroundings(disks=(Disk(path="/scratch/run", what="working directory", free_bytes=0, total_bytes=10**11),))

@@ -110,9 +110,9 @@ def _was_finite(bad: NonFinite) -> bool:
 
 
 def _title(error: Raised | None, bad: NonFinite | None) -> str:
-    after = f"the program gave up with {error.type.rpartition('.')[2]}" if error else "the program left"
+    after = f"the program gave up with {error.type.rpartition('.')[2]}" if error else "the program exited"
     if bad is None:
-        return f"The numbers of the training were no longer finite, and {after}"
+        return f"The training's numbers were no longer finite, and {after}"
     last = f" ({bad.last_finite:.4g} at step {bad.last_finite_step:,})" if _has_last(bad) else ""
     return f"The training diverged: {bad.key}{last} became {bad.value} at step {bad.step:,}, and {after}"
 
@@ -137,7 +137,7 @@ def _because(evidence: Evidence, bad: NonFinite | None) -> list[Fact]:
             [facts.fact(facts.EXCEPTION, end.raised.at_ns, f"raised by `{words.quote(line, 120)}`")] if line else []
         )
     if end.finished is not None and end.finished.exit_text:
-        found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, f"it left saying: {end.finished.exit_text}"))
+        found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, f"it exited saying: {end.finished.exit_text}"))
     return [*found, facts.of_status(end)]
 
 

@@ -1,9 +1,9 @@
 """The GPU itself failed: it fell off the bus, its memory had an error that could not be corrected, or its link broke.
 
 NVIDIA's driver reports such events as an Xid with a number; 48, 63, 64, 74, 79, 92, 94, 95, 119, 120, 140 and 154
-speak of the hardware, its firmware or its driver, while 13, 31 and 43 speak of the program.
+are about the hardware, its firmware or its driver, while 13, 31 and 43 are about the program.
 
-Take the GPU out of use, reset it or reboot the machine, and let it be tested; continue elsewhere from the last
+Take the GPU out of use, reset it or reboot the machine, and have it tested; continue elsewhere from the last
 checkpoint.
 """
 
@@ -68,7 +68,7 @@ def _title(xids: list[KernelLine], lost: tuple[int, ...]) -> str:
         return f"The GPU itself failed: {HARDWARE_XIDS[xids[0].number]} (Xid {xids[0].number})"
     if lost:
         return f"GPU {words.listed([str(number) for number in lost])} is lost: it does not answer any more"
-    return "The GPU itself failed, by the words of the driver"
+    return "The GPU itself failed, according to its driver"
 
 
 def _because(evidence: Evidence, xids: list[KernelLine], lost: tuple[int, ...]) -> list[Fact]:
@@ -99,8 +99,8 @@ def _absent(evidence: Evidence) -> Answer:
         return RuledOut(
             cause=CAUSE, because=f"no Xid of the hardware came near the end (Xids seen: {seen}), and all GPUs answer"
         )
-    unseen = evidence.unseen.get("gpu-events", Unseen(because="nobody listened to the GPU's driver"))
-    remedy = unseen.remedy or "let the run's sidecar live: it listens to NVML; or look for `Xid` in `dmesg`"
+    unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
+    remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
 
 

@@ -107,7 +107,7 @@ def _shared_facts(evidence: Evidence) -> list[Fact]:
     unused = unused_in_pieces(raised.message) if raised else ""
     if raised is None or not unused:
         return []
-    return [facts.fact(facts.EXCEPTION, raised.at_ns, f"{unused} were reserved by PyTorch and not in use")]
+    return [facts.fact(facts.EXCEPTION, raised.at_ns, f"{unused} was reserved by PyTorch but not in use")]
 
 
 _TORCH = (

@@ -1,6 +1,6 @@
 """The GPU became too hot: it slowed itself down, and then it or the program gave up.
 
-A hot GPU lowers its clock long before it fails, so a run that merely was warm did not die of it; a GPU that was at its
+A hot GPU lowers its clock long before it fails, so a run that was merely warm did not die of it; a GPU that was at its
 limit when it stopped answering did.
 
 Cool it: clean the fans, leave room between the cards, lower the power limit with `nvidia-smi -pl`.

@@ -1,8 +1,9 @@
-"""The program made the GPU do something impossible: an assertion in a kernel, or an access to memory that is not its
-own.
+"""The program made the GPU do something impossible: an assertion in GPU code, or an access to memory that
+is not its own.
 
-Most often an index or a class label is out of range, or an own kernel is wrong. Such errors are reported late, by some
-later call, and once one has happened every call on the GPU fails: the first one counts. The hardware is not to blame.
+Most often an index or a class label is out of range, or GPU code of your own is wrong. Such errors are reported late,
+by some later call, and once one has happened every call on the GPU fails: the first one counts. The hardware is not
+to blame.
 
 Run again with `CUDA_LAUNCH_BLOCKING=1`, so that the traceback shows the call that did it, or run that batch on the
 CPU, where the error has a name.
@@ -39,7 +40,7 @@ def diagnose(evidence: Evidence) -> Answer:
     return Verdict(
         cause=CAUSE,
         confidence=confidence,
-        title=f"The program's own work on the GPU failed: {words.quote(what, 120)}{_at(evidence)}",
+        title=f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
         because=testimony.few(_because(evidence, xid, line)),
         advice=advise(CAUSE, evidence),
     )

@@ -1,4 +1,4 @@
-"""Other processes held memory of the same GPU when the run asked for more than was left.
+"""Other processes held memory on the same GPU when the run asked for more than was left.
 
 A forgotten notebook, a run that died badly, a colleague, or a framework that takes the whole card at its start.
 
@@ -30,13 +30,13 @@ def diagnose(evidence: Evidence) -> Answer:
     if others:
         held = sum(holder.rss_bytes for holder in others)
         text = words.listed([f"{holder.name} ({holder.pid}) {words.size(holder.rss_bytes)}" for holder in others[:3]])
-        found = facts.fact(facts.GPU, evidence.subject.at_ns, f"others held memory of the GPU: {text}")
+        found = facts.fact(facts.GPU, evidence.subject.at_ns, f"others held GPU memory: {text}")
         return _verdict(evidence, 0.9, held, found)
     told = _told(evidence)
     if told:
         return told
     if holders is not None:
-        return RuledOut(cause=CAUSE, because="no other process held memory of the GPU")
+        return RuledOut(cause=CAUSE, because="no other process held GPU memory")
     return None
 
 

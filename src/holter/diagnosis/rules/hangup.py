@@ -1,6 +1,6 @@
-"""The terminal of the program went away, and took the program along.
+"""The program's terminal was closed, and the program ended with it.
 
-A closed window, a lost ssh connection or a laptop that went to sleep: the kernel sends SIGHUP to what runs in that
+A closed window, a lost ssh connection or a laptop that went to sleep: Linux sends SIGHUP to what runs in that
 terminal. `kill -1` looks the same to the program.
 
 Start long trainings in tmux or screen, with nohup, or as a job.

@@ -1,9 +1,9 @@
-"""The machine went down while the run was alive: a reboot, a crash of its kernel, or its power.
+"""The machine went down while the run was alive: a reboot, a system crash, or a power failure.
 
-The boot id of the machine is another one than that in which the run was recorded, and nobody saw the program end. A
-machine that was rebooted long after the run had ended is no cause.
+The machine has booted again since the run was recorded, and nobody saw the program end. A machine that was rebooted
+long after the run had ended is no cause.
 
-Ask who runs the machine, and continue from the last checkpoint.
+Ask whoever runs the machine, and continue from the last checkpoint.
 """
 
 from holter.diagnosis import facts, testimony, words
@@ -60,9 +60,9 @@ def _verdict(evidence: Evidence, confidence: float) -> Verdict:
 def _how(evidence: Evidence) -> str:
     host = evidence.host
     if host is not None and host.panic:
-        return "crashed with a kernel panic"
+        return "crashed with a Linux kernel panic"
     if host is not None and host.last_shutdown == "clean":
-        return "was shut down or rebooted in order"
+        return "was shut down or rebooted"
     return "went down without a shutdown" if host is not None and host.last_shutdown == "crash" else "went down"
 
 
@@ -81,7 +81,7 @@ def _because(evidence: Evidence) -> list[Fact]:
         )
         found.append(facts.fact("boot", at_ns, text))
     if host is not None and host.panic:
-        found.append(facts.fact("boot", end.at_ns, f"the kernel left behind: {words.quote(host.panic, 160)}"))
+        found.append(facts.fact("boot", end.at_ns, f"Linux left behind: {words.quote(host.panic, 160)}"))
     if host is not None and host.last_shutdown:
         found.append(facts.fact("login records", end.at_ns, f"the last boot ended with: {host.last_shutdown}"))
     if job is not None and job.state:
@@ -93,7 +93,7 @@ def _ruled_out(evidence: Evidence) -> RuledOut | None:
     host = evidence.host
     if host is None or not host.boot_id or evidence.subject.role == "child":
         return None
-    return RuledOut(cause=CAUSE, because=f"the machine is still in the boot of the run ({host.boot_id[:8]})")
+    return RuledOut(cause=CAUSE, because=f"the machine has not rebooted since the run began (boot {host.boot_id[:8]})")
 
 
 def _not_observable(evidence: Evidence) -> NotObservable | None:

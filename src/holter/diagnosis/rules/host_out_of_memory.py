@@ -1,9 +1,9 @@
-"""The machine itself ran out of memory, and the kernel chose this process to free some.
+"""The machine itself ran out of memory, and Linux killed this process to free some.
 
-No limit of a container or job was reached: all programs of the machine together held more than it has. The kernel
-takes the process with the most memory, which is often the training and not the one that grew.
+No container or job reached its limit: all programs on the machine together needed more than it has. Linux picks the
+process with the most memory, which is often the training and not the one that grew.
 
-See who else holds memory on the machine, use less of it (fewer workers, smaller batches, streamed data), or move to a
+See what else holds memory on the machine, use less of it (fewer workers, smaller batches, streamed data), or move to a
 machine with more.
 """
 
@@ -27,9 +27,12 @@ def diagnose(evidence: Evidence) -> Answer:
     if kill.report is not None:
         return _verdict(evidence, kill, NAMED) if kill.report.constraint in OF_THE_MACHINE else None
     if kill.host_kills == 0:
-        return RuledOut(cause=CAUSE, because="the machine's oom_kill did not move since the run began")
+        return RuledOut(
+            cause=CAUSE,
+            because="Linux killed nothing on this machine for memory since the run began (oom_kill did not move)",
+        )
     if is_others_kill(kill):
-        return RuledOut(cause=CAUSE, because="the kernel log says that others were killed for memory")
+        return RuledOut(cause=CAUSE, because="the Linux kernel log says that others were killed for memory")
     is_short = is_scarce(evidence)
     if is_short is False:
         return _plenty(evidence)
@@ -39,8 +42,8 @@ def diagnose(evidence: Evidence) -> Answer:
     if kill.host_kills is None and kill.counted is None:
         return NotObservable(
             cause=CAUSE,
-            because="neither the kernel's counters nor its log could be read",
-            remedy="let holter's sidecar read /proc/vmstat, and its user the kernel log (kernel.dmesg_restrict=0)",
+            because="neither Linux's counters nor the Linux kernel log could be read",
+            remedy="let holter read /proc/vmstat, and its user the Linux kernel log (kernel.dmesg_restrict=0)",
         )
     return None
 
@@ -61,7 +64,7 @@ def _confidence(evidence: Evidence, kill: Kill, *, is_measured: bool) -> float |
 
 def _plenty(evidence: Evidence) -> RuledOut:
     available, total = evidence.memory.available_bytes or 0, evidence.memory.total_bytes or 0
-    because = f"{words.size(available)} of the machine's {words.size(total)} were available in the last sample"
+    because = f"{words.size(available)} of the machine's {words.size(total)} was available in the last sample"
     return RuledOut(cause=CAUSE, because=because)
 
 
@@ -73,7 +76,7 @@ def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
     return Verdict(
         cause=CAUSE,
         confidence=confidence,
-        title=words.sentence(f"the machine ran out of its memory{size}, and the kernel killed {words.process(end)}"),
+        title=words.sentence(f"the machine ran out of its memory{size}, and Linux killed {words.process(end)}"),
         because=(
             *_kernel_facts(kill, end.at_ns),
             *facts.of_available(evidence),

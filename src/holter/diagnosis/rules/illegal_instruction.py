@@ -1,4 +1,4 @@
-"""The processor met an instruction that it does not have, and the kernel ended the process.
+"""The processor met an instruction that it does not have, and Linux ended the process.
 
 The library was built for a newer processor (AVX2, AVX-512, AMX), or the program jumped to where no code is. Compilers
 also put such an instruction where code must never arrive.

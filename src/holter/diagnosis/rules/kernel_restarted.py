@@ -1,7 +1,7 @@
 """Somebody restarted the notebook's kernel while a cell was running.
 
-A restart first interrupts the cell, so that its last words may be a KeyboardInterrupt; a kernel that does not listen
-is ended with SIGTERM and SIGKILL. A restart while no cell runs is a normal end and no cause.
+A restart first interrupts the cell, so that its last words may be a KeyboardInterrupt; a notebook's kernel that
+does not listen is ended with SIGTERM and SIGKILL. A restart while no cell runs is a normal end and no cause.
 
 Save checkpoints within the cell, or run long trainings as a script, which no restart can reach.
 """

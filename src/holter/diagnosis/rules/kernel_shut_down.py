@@ -1,8 +1,9 @@
 """Somebody shut the notebook's kernel down while a cell was running, or the server did so when it was stopped or died.
 
-A shutdown while no cell runs is a normal end and no cause; but a kernel whose server dies is lost also then.
+A shutdown while no cell runs is a normal end and no cause; but if the server dies, the notebook's kernel
+dies too, running a cell or not.
 
-Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its kernels.
+Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its notebooks' kernels.
 """
 
 from holter.diagnosis import facts
@@ -26,8 +27,8 @@ def diagnose(evidence: Evidence) -> Answer:
 
 
 def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
-    title = "The Jupyter server died, and the notebook's kernel left with it"
-    text = "the Jupyter server that had started the kernel was dead when the kernel left"
+    title = "The Jupyter server died, and the notebook's kernel with it"
+    text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
     fact = facts.fact("jupyter", gone.at_ns, text)
     return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=0.95)
 

@@ -1,9 +1,8 @@
 """Somebody ended the process by force: with SIGKILL, or by sending it a signal that is fatal.
 
 A person with `kill -9`, a script, `timeout -s KILL`, an IDE, a service manager, the process's own parent. SIGKILL can't
-be caught and does not say who sent it; that it was not the kernel for memory is known by the kernel's own counters. A
-signal that ends a program because of some limit without a name of its own here, such as SIGXFSZ for the size of a file,
-counts as sent by the kernel.
+be caught and does not say who sent it; that it was not Linux, for memory, is known from Linux's own counters. A signal
+that enforces a limit without a cause of its own here, such as SIGXFSZ for the size of a file, counts as sent by Linux.
 
 Ask who can end processes on this machine; save checkpoints, and continue from the last one.
 """
@@ -80,13 +79,14 @@ def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
 
 def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
     if kill.report is not None:
-        return RuledOut(cause=CAUSE, because="the kernel's log has it as its own kill for memory")
+        return RuledOut(cause=CAUSE, because="the Linux kernel log says that Linux killed it for memory")
     if kill.counted is None and says_out_of_memory(evidence):
         return RuledOut(cause=CAUSE, because="the scheduler says that it was for memory")
     confidence = _confidence(evidence, kill)
     if confidence is None:
         return RuledOut(
-            cause=CAUSE, because="oom_kill of its cgroup moved, and the run held enough memory to be the victim"
+            cause=CAUSE,
+            because="Linux killed under its memory limit (cgroup), and the run held enough memory to be the victim",
         )
     if _has_silent_scheduler(evidence):
         confidence *= SCHEDULED
@@ -140,14 +140,14 @@ def _because(evidence: Evidence, ending: Ending) -> list[Fact]:
     found = [facts.of_signal(ending.caught, evidence.senders)] if ending.caught else []
     found.append(facts.of_status(end) if end.status is not None else facts.of_absence(end))
     if is_untold(evidence, ending):
-        text = "the kernel, which writes such faults down, has none of this process"
+        text = "Linux logs such faults, and has none of this process"
         found.append(facts.fact(facts.KERNEL_LOG, end.at_ns, text))
     if ending.signal != signal.SIGKILL:
         return found
     own = next((level for level in memory.levels if level.level == 0 and level.kills is not None), None)
     found += [facts.of_kills(own, end.at_ns)] if own else []
     if memory.host_kills == 0:
-        text = "the machine's oom_kill did not move since the run began"
+        text = "Linux killed nothing on this machine for memory since the run began (oom_kill did not move)"
         found.append(facts.fact(facts.KERNEL, end.at_ns, text))
     asked = end.caught(signal.SIGTERM)
     found += [facts.of_signal(asked, evidence.senders)] if asked and end.at_ns - asked.at_ns < 600e9 else []
@@ -161,9 +161,9 @@ def _title_of_kill(evidence: Evidence, kill: Kill) -> str:
     asked = end.caught(signal.SIGTERM)
     after = ""
     if asked is not None and end.at_ns - asked.at_ns < 600e9:
-        who = facts.sender_of(asked, evidence.senders) if asked.is_sent else "the kernel"
+        who = facts.sender_of(asked, evidence.senders) if asked.is_sent else "Linux"
         after = f", {words.seconds(max(0.0, (end.at_ns - asked.at_ns) / 1e9))} after {who} had sent it SIGTERM"
-    known = "; it was not the system for want of memory" if kill.is_not_for_memory or is_others_kill(kill) else ""
+    known = "; it was not Linux freeing memory" if kill.is_not_for_memory or is_others_kill(kill) else ""
     return f"somebody killed {words.process(end)} with SIGKILL{after}{known}"
 
 
@@ -176,15 +176,17 @@ def _title_of_sent(evidence: Evidence, ending: Ending) -> str:
 
 
 def _title_of_untold(evidence: Evidence, ending: Ending) -> str:
-    return f"somebody sent {words.process(evidence.subject)} {words.signal(ending.signal)}; it had no fault of its own"
+    return (
+        f"somebody sent {words.process(evidence.subject)} {words.signal(ending.signal)}; the program was not at fault"
+    )
 
 
 def _title_of_other(evidence: Evidence, ending: Ending) -> str:
     reasons = {
-        signal.SIGXFSZ: "a file had reached the limit of its size",
-        signal.SIGPIPE: "whoever read its output was gone",
-        signal.SIGALRM: "an alarm that it had set rang",
-        signal.SIGSYS: "it made a system call that is forbidden here",
+        signal.SIGXFSZ: "a file had reached its size limit",
+        signal.SIGPIPE: "nobody was reading its output any more",
+        signal.SIGALRM: "a timer that it had set ran out",
+        signal.SIGSYS: "it made a system call that is not allowed here",
     }
     reason = next((text for number, text in reasons.items() if number == ending.signal), "nobody saw who sent it")
     return f"{words.signal(ending.signal)} ended {words.process(evidence.subject)}: {reason}"

@@ -1,7 +1,7 @@
 """The machine's memory failed: it found an error that it could not correct, in a page of the program.
 
-The kernel then sends SIGBUS with a code of its own (MCEERR) or kills the process, and writes a hardware error into its
-log. Errors that were corrected are no cause, but a sign.
+Linux then sends SIGBUS with a code of its own (MCEERR) or kills the process, and logs a hardware error. Corrected
+errors are no cause, but a warning.
 
 Have the memory modules tested and the machine taken out of use; results since the first error may be wrong.
 """
@@ -70,9 +70,9 @@ def _absent(evidence: Evidence, number: int, code: int | None, /) -> Answer:
     if code is not None:
         return RuledOut(cause=CAUSE, because=f"SIGBUS came with code {code}; failing memory has 4 or 5")
     if evidence.kernel_log is not None:
-        return RuledOut(cause=CAUSE, because="the kernel log has no hardware error near the end")
-    unseen = evidence.unseen.get("kernel-log", Unseen(because="the kernel log could not be read"))
-    remedy = unseen.remedy or "let the user read the kernel log (group adm, or kernel.dmesg_restrict=0)"
+        return RuledOut(cause=CAUSE, because="the Linux kernel log has no hardware error near the end")
+    unseen = evidence.unseen.get("kernel-log", Unseen(because="the Linux kernel log could not be read"))
+    remedy = unseen.remedy or "let the user read the Linux kernel log (group adm, or kernel.dmesg_restrict=0)"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
 
 

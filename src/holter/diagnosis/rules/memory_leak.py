@@ -1,6 +1,6 @@
-"""The memory of the program grew steadily until none was left: something keeps what it should give back.
+"""The memory of the program grew steadily until none was left: something holds on to what it should release.
 
-Warm-up and caches grow, too, but come to an end. Losses that are kept with their graph, lists that collect outputs,
+Warm-up and caches grow too, but only for a while. Losses that are kept with their graph, lists that collect outputs,
 models that are built again and again, and displayed values in a notebook do not.
 
 Keep numbers instead of tensors (`loss.item()`), and compare two points in time with `tracemalloc` or `memray`.

@@ -1,8 +1,8 @@
 """Most of the memory that ran out was held by processes that do not belong to the run.
 
-The kernel ends who holds the most at that moment, which may be the run although it did nothing unusual.
+Linux kills the process that holds the most at that moment, which may be the run although it did nothing unusual.
 
-Run less beside it, or ask for a limit of your own (a job, a container), so that others can't take what you counted on.
+Run less alongside it, or ask for a limit of your own (a job, a container), so that others can't take what you need.
 """
 
 import msgspec

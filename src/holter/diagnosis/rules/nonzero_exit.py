@@ -1,8 +1,8 @@
-"""The program left by itself with an exit code that is not zero, and without an exception.
+"""The program exited by itself with an exit code other than zero, and without an exception.
 
 `sys.exit(3)`, `sys.exit("text")`, `os._exit(4)` and `finish(exit_code=2)` do that, and so do commands that report a
-failure. Some codes have a meaning by custom: 2 for a wrong command line, 126 and 127 for a command that a shell could
-not run, 128 + n for a command that signal n ended.
+failure. Some codes have a usual meaning: 2 for a wrong command line, 126 and 127 for a command that a shell could
+not run, 128 + n for a command ended by signal n.
 
 Look at the last lines that the program printed (`holter show RUN`), and for the place in it that chose this exit code.
 """
@@ -25,10 +25,10 @@ SOON_S = 10.0
 ALONE, MOST_OF_A_COMMAND = 0.93, 0.85
 _ASKS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WORDS = {
-    2: "by custom a wrong command line",
-    124: "what `timeout` says of a command that ran too long",
-    126: "what a shell says of a command that it may not execute",
-    127: "what a shell says of a command that it can't find",
+    2: "which usually means a wrong command line",
+    124: "which is how `timeout` reports a command that ran too long",
+    126: "which is how a shell reports a command that it may not execute",
+    127: "which is how a shell reports a command that it can't find",
 }
 
 UNWATCHED, UNHEARD = 0.85, 0.6
@@ -91,17 +91,23 @@ def _has_lost_a_child(evidence: Evidence) -> bool:
 def _title(end: End, code: int) -> str:
     finished = end.finished
     if finished is not None and finished.exit_text:
-        return f"The program left with `sys.exit` and the words: {words.quote(finished.exit_text, 120)}"
+        return f"The program exited with `sys.exit` and the words: {words.quote(finished.exit_text, 120)}"
     if finished is not None and finished.how == "finish":
         return f"The program ended the run with exit code {code}"
-    who = {"command": "The command", "watched": "The command", "kernel": "The kernel"}.get(end.role, "The program")
-    how = " by `os._exit`, without cleaning up" if finished is not None and finished.how == "_exit" else " by itself"
-    return f"{who} left{how}, with exit code {code}{_meaning(end, code)}"
+    who = {"command": "The command", "watched": "The command", "kernel": "The notebook's kernel"}.get(
+        end.role, "The program"
+    )
+    how = (
+        " through `os._exit`, without cleaning up,"
+        if finished is not None and finished.how == "_exit"
+        else " by itself"
+    )
+    return f"{who} exited{how} with exit code {code}{_meaning(end, code)}"
 
 
 def _meaning(end: End, code: int) -> str:
     if end.finished is None and 128 < code <= 128 + 64:
-        return f", which a shell returns for a command that {signal_name(code - 128)} ended"
+        return f", which a shell returns for a command ended by {signal_name(code - 128)}"
     is_command = end.role in ("command", "watched")
     return f", {_WORDS[code]}" if code in _WORDS and (is_command or code == 2) else ""
 
@@ -110,7 +116,7 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     end = evidence.subject
     found = [facts.of_status(end)] if end.status is not None else []
     if end.finished is not None:
-        text = f"the program's last record says that it left ({end.finished.how}), and no exception was seen"
+        text = f"the program's last record says that it exited ({end.finished.how}); no exception was seen"
         found.append(facts.fact(testimony.JOURNAL, end.finished.at_ns, text))
     last = last_line(evidence)
     found += [facts.of_console(last)] if last else []

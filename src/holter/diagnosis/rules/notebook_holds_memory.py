@@ -4,7 +4,8 @@ traceback.
 A value that was shown stays in `Out[]` and `_` although its name is deleted, and a cell that failed keeps all its
 variables until the next failure.
 
-Free displayed values with `%holter free`, restart the kernel before a long training, or run it as a script.
+Free displayed values with `%holter free`, restart the notebook's kernel before a long training, or run it as
+a script.
 """
 
 from holter.diagnosis import facts, testimony, words
@@ -28,9 +29,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if lacked_gpu_memory(evidence):
         error = evidence.subject.raised
         found = [facts.of_exception(error)] if error else []
-        return _verdict(
-            evidence, 0.6, "It ran in a notebook, whose earlier cells may still hold memory of the GPU", found
-        )
+        return _verdict(evidence, 0.6, "It ran in a notebook, whose earlier cells may still hold GPU memory", found)
     limits = [level.limit_bytes for level in memory.levels if level.limit_bytes]
     limit = min([*limits, *([memory.total_bytes] if memory.total_bytes else [])], default=None)
     if limit is None or not memory.own_bytes or memory.own_bytes < LEAST_SHARE * limit:

@@ -57,7 +57,9 @@ def _is_said(job: Job) -> bool:
 def _ruled_out(evidence: Evidence, job: Job) -> RuledOut | None:
     if not job.state or job.source == "environment" or evidence.subject.signal is None:
         return None
-    return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} has job {job.job} as {job.state}, not as cancelled")
+    return RuledOut(
+        cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as cancelled"
+    )
 
 
 def _not_observable(evidence: Evidence) -> NotObservable:

@@ -1,4 +1,4 @@
-"""A scheduler took the job away to give its place to another one.
+"""A scheduler stopped the job to make room for another one.
 
 SLURM sends SIGCONT and SIGTERM, waits for the partition's grace time, sends SIGKILL, and may put the job back into the
 queue; it writes `DUE TO PREEMPTION` into the job's output. A requeued job goes on as a new attempt of the same run.
@@ -38,12 +38,12 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [*(of_job(job, end.at_ns) if job else ()), *of_signals(evidence), facts.of_status(end)]
     if evidence.was_preempting:
         found.insert(0, facts.fact(testimony.JOURNAL, end.at_ns, "the program said that it was being preempted"))
-    name = f"{job.scheduler.upper()} took job {job.job} away" if job else "The scheduler took the job away"
+    name = f"{job.scheduler.upper()} preempted job {job.job}" if job else "The scheduler preempted the job"
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
         cause=CAUSE,
         confidence=0.97 if is_said else 0.9 if evidence.was_preempting else 0.85,
-        title=f"{name} for another one{step}",
+        title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
         advice=advise(CAUSE, evidence),
         state=PREEMPTED,
@@ -67,7 +67,9 @@ def _is_restarted(evidence: Evidence, job: Job) -> bool:
 def _ruled_out(job: Job | None) -> RuledOut | None:
     if job is None or not job.state or job.source == "environment":
         return None
-    return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} has job {job.job} as {job.state}, not as preempted")
+    return RuledOut(
+        cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as preempted"
+    )
 
 
 _SENT = (caught(18, before_s=6, sender="slurmstepd: [7.batch]"), caught(15, before_s=6, sender="slurmstepd: [7.batch]"))

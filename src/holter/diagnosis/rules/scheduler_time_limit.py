@@ -45,7 +45,7 @@ def diagnose(evidence: Evidence) -> Answer:
     return Verdict(
         cause=CAUSE,
         confidence=0.97 if is_said else 0.85 if scheduler_sent(evidence) else 0.7,
-        title=f"The time of {job.scheduler.upper()} job {job.job} was up{after}{step}",
+        title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
         advice=advise(CAUSE, evidence),
     )
@@ -69,7 +69,7 @@ def _ruled_out(evidence: Evidence, job: Job) -> RuledOut | None:
     if left_s is not None and left_s > 0 and not is_at_limit(evidence):
         return RuledOut(cause=CAUSE, because=f"the job still had {words.seconds(left_s)} of its time")
     if job.state and job.source != "environment":
-        return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} has job {job.job} as {job.state}")
+        return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Native code touched memory that is not its own, and the kernel ended the process.
+"""Native code touched memory that is not its own, and Linux ended the process.
 
 Python code alone can't do that: it was a library in C, C++ or CUDA, or ctypes. The stack of Python at that moment names
 the call that led into it.
@@ -25,7 +25,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack ran over")
+        return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack overflowed")
     return Verdict(
         cause=CAUSE,
         confidence=_confidence(evidence, crash),
@@ -48,7 +48,7 @@ def _how(crash: crashes.Crash) -> str:
         return " (segmentation fault)"
     if crash.address < crashes.NULL_PAGE:
         return f" by using a null pointer (address {crash.address:#x})"
-    return f" by touching address {crash.address:#x}, which is not its own"
+    return f" by touching memory that is not its own (address {crash.address:#x})"
 
 
 _STACK = (

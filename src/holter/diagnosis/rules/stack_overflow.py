@@ -1,4 +1,4 @@
-"""The stack of a thread ran over: native code called itself too deeply, or took too large an array on the stack.
+"""A thread's stack overflowed: native code called itself too deeply, or put too large an array on the stack.
 
 Python stops its own recursion with a RecursionError; this happens in native code, in pickle and deep copies of deeply
 nested objects, after a high `sys.setrecursionlimit`, and sooner in threads, whose stacks are small.
@@ -49,15 +49,15 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> 
     caught = crash.ending.caught
     is_seen_there = caught is not None and caught.thread not in (0, end.pid)
     # The main thread has another stack for its handlers.
-    thread = " of a thread" if is_seen_there or crashes.has_silenced_witness(evidence, crash) else ""
+    whose = "a thread's" if is_seen_there or crashes.has_silenced_witness(evidence, crash) else "its"
     around = evidence.surroundings
-    size = f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and not thread else ""
+    size = (
+        f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and whose == "its" else ""
+    )
     return Verdict(
         cause=CAUSE,
         confidence=confidence,
-        title=words.sentence(
-            f"the stack{size}{thread} of {words.process(end)} ran over{crashes.where(evidence, crash)}"
-        ),
+        title=words.sentence(f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
         advice=advise(CAUSE, evidence),
     )

@@ -1,8 +1,8 @@
-"""The program lived on without getting on: no step for much longer than usual.
+"""The program was alive but made no progress: no step for much longer than usual.
 
-It may have been stopped (SIGSTOP, a frozen cgroup), wait for a device or a disk, wait for a lock that nobody gives
-back (a fork while threads held it), wait for a data loader's worker, or compute in one endless call. A living run can
-have this cause.
+It may have been stopped (SIGSTOP, a paused container), wait for a device or a disk, wait for a lock that is never
+released (a fork while threads held it), wait for a data loader's worker, or compute in one endless call. A run that is
+alive can have this cause.
 
 Look at the stacks of all threads (`py-spy dump --pid PID`), which show what it waits for; start workers with `spawn`
 where threads were running, and give data loaders a `timeout`.
@@ -35,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if not end.is_alive and ended_well(end):
         return None
     if match := in_exception(evidence, _LOADER_TIMEOUT):
-        return _verdict(evidence, 0.9, f"A worker of the data loader stood still: {match[0]}", ())
+        return _verdict(evidence, 0.9, f"A data-loader worker was stuck: {match[0]}", ())
     stall = _own_stall(evidence)
     if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):
         return None
@@ -44,7 +44,7 @@ def diagnose(evidence: Evidence) -> Answer:
     laggard = find_laggard(evidence)
     if laggard is not None and laggard.pid != end.pid:
         what = f"it waits for {call(laggard)}, which is behind{at_step(laggard)}"
-    title = f"{call(end)} has not got on for {words.seconds(stall.silent_s)}{usual}: {what}"
+    title = f"{call(end)} has made no progress for {words.seconds(stall.silent_s)}{usual}: {what}"
     if end.is_alive:
         return _verdict(evidence, confidence, words.sentence(title), _of_stall(end, stall))
     # Whoever ended it then may have done so because it stood still: a guess, where nobody says so.
@@ -62,21 +62,21 @@ def _what(evidence: Evidence, stall: Stall) -> tuple[str, float]:
     if stall.kernel_state == "T":
         return "it was stopped by a signal and waits to be continued", 0.95
     if stall.kernel_state == "D":
-        return "it waits for a disk, a device or a frozen cgroup", 0.85
+        return "it waits for a disk or a device, or its container is paused", 0.85
     if stall.cpu_percent is not None and stall.cpu_percent > _IDLE_PERCENT:
         return f"it computes ({stall.cpu_percent:.0f} % of a core) without an end in sight", 0.7
     if forked_with_threads(evidence):
         return (
-            "it sleeps; Python had warned of a fork while threads ran, which copies locks that nobody gives back",
+            "it sleeps; Python had warned of a fork while threads ran, which copies locks that are never released",
             0.85,
         )
-    return "it sleeps and waits for something that does not come", 0.8
+    return "it sleeps, waiting for something that does not come", 0.8
 
 
 def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:
     cpu = f", {stall.cpu_percent:.0f} % of a core in use" if stall.cpu_percent is not None else ""
-    state = f", kernel state {stall.kernel_state}" if stall.kernel_state else ""
-    text = f"no row for {words.seconds(stall.silent_s)}, usually one in {words.seconds(stall.usual_s)}{cpu}{state}"
+    state = f", state {stall.kernel_state}" if stall.kernel_state else ""
+    text = f"no row for {words.seconds(stall.silent_s)}, usually one every {words.seconds(stall.usual_s)}{cpu}{state}"
     found = [facts.fact(facts.SAMPLES, end.at_ns, text)]
     if stall.stack:
         found.append(facts.fact("stacks", end.at_ns, f"it stood at {words.quote(stall.stack, 200)}"))

@@ -1,8 +1,7 @@
-"""A disk or a network file system failed: it could not read or write, or the kernel made it read-only to save what is
-left.
+"""A disk or a network file system failed: it could not read or write, or Linux made it read-only to save what is left.
 
 `Input/output error` (EIO), `Read-only file system` (EROFS) and `Stale file handle` (ESTALE) are how a program sees it;
-the kernel log has the device's own words. EIO on a terminal that was closed, and a file system that was mounted
+the Linux kernel log has the device's own words. EIO on a terminal that was closed, and a file system that was mounted
 read-only on purpose, look alike.
 
 Save what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the state of the network mount.
@@ -59,9 +58,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if match is None:
         return None
     if _is_terminal(end, end.raised, match):
-        return RuledOut(
-            cause=CAUSE, because="the input/output error was that of a terminal that is gone, not of a disk"
-        )
+        return RuledOut(cause=CAUSE, because="the input/output error came from a closed terminal, not from a disk")
     number = match["number"] or match["hdf"] or ("116" if match["stale"] else "5")
     confidence = _confidence(evidence, number, line, has_path=bool(match["path"]))
     path = (match["path"] or "").removeprefix(": ")

@@ -1,4 +1,4 @@
-"""The machine was so short of memory that everything waited for the disk to bring pages back.
+"""The machine was so short of memory that everything waited for pages to come back from disk.
 
 Steps become many times slower, and whoever watches may take the run for a stuck one; often it is then killed for
 memory.
@@ -34,12 +34,12 @@ def diagnose(evidence: Evidence) -> Answer:
     at_ns = memory.sampled_ns or evidence.subject.at_ns
     found = [facts.fact(facts.SAMPLES, at_ns, words.listed(signs))]
     if memory.swap_total_bytes and memory.swap_free_bytes is not None:
-        text = f"{words.size(memory.swap_free_bytes)} of {words.size(memory.swap_total_bytes)} swap were left"
+        text = f"{words.size(memory.swap_free_bytes)} of {words.size(memory.swap_total_bytes)} swap was left"
         found.append(facts.fact(facts.SAMPLES, at_ns, text))
     return Verdict(
         cause=CAUSE,
         confidence=0.8,
-        title=f"The machine was busy with swapping: {words.listed(signs)}",
+        title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
         advice=advise(CAUSE, evidence),
     )

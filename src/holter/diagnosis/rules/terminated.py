@@ -1,7 +1,7 @@
-"""The process was asked to leave with SIGTERM, and left.
+"""The process was asked to stop with SIGTERM, and ended.
 
 `kill` without a number sends it, and so do service managers, container runtimes, schedulers and a machine that shuts
-down, mostly some seconds before SIGKILL. A program that handles it and leaves with an exit code of its own, even 0, was
+down, mostly some seconds before SIGKILL. A program that handles it and exits with a code of its own, even 0, was
 still ended by it.
 
 Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
@@ -77,12 +77,12 @@ def _title(evidence: Evidence, request: Request) -> str:
     sender = (
         facts.sender_of(request.caught, evidence.senders) if request.caught and request.caught.is_sent else "somebody"
     )
-    title = f"{sender} asked {words.process(end)} to leave with SIGTERM"
+    title = f"{sender} asked {words.process(end)} to stop with SIGTERM"
     if not request.is_handled:
         return words.sentence(title)
     after = f" {words.seconds(request.delay_s)} later" if request.delay_s >= 1 else ""
     how = words.exit_words(end) if end.status is not None or end.raised else "by itself"
-    return words.sentence(f"{title}, and it left{after} {how}")
+    return words.sentence(f"{title}, and it exited{after} {how}")
 
 
 def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:

@@ -1,6 +1,6 @@
-"""A daemon that watches the memory (earlyoom, systemd-oomd, …) ended the process before the kernel had to.
+"""A daemon that watches the memory (earlyoom, systemd-oomd, …) ended the process before Linux had to.
 
-Such daemons act while the machine is merely slow; the kernel's own counters stay at 0, so it looks like `kill -9`.
+Such daemons act while the machine is merely slow; Linux's own counters stay at 0, so it looks like `kill -9`.
 
 Use less memory, or tell the daemon to spare the training (`earlyoom --avoid`, `ManagedOOMPreference=omit`).
 """
@@ -70,7 +70,7 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         text = f"everything waited for memory for {memory.full_pressure_percent:.0f} % of the last 10 s"
         found = [*found, facts.fact(facts.SAMPLES, memory.sampled_ns or end.at_ns, text)]
     name = daemon.running[0] if daemon and daemon.running else "a memory daemon"
-    left = f" when {words.size(memory.available_bytes)} were left" if memory.available_bytes is not None else ""
+    left = f" when {words.size(memory.available_bytes)} was left" if memory.available_bytes is not None else ""
     verb = "ended" if confidence >= SAID * 0.9 else "probably ended"
     return Verdict(
         cause=CAUSE,

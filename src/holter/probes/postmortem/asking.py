@@ -119,7 +119,7 @@ def _ask_kernel_log(past: Past) -> Looked | None:
         return None
     if KERNEL_LOG in witnesses_without():
         return _answered("kernel-log", kernel_log.switched_off())
-    found: Finding = Unseen(because="the machine has been started again since, and its kernel log with it")
+    found: Finding = Unseen(because="the machine has rebooted since, and the Linux kernel log began anew")
     if past.is_this_boot:
         found = kernel_log.look(past.began_ns, past.pids, near_ns=[past.ended_ns])
     if isinstance(found, Unseen):

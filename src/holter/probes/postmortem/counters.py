@@ -130,7 +130,7 @@ def look_later(before: Counters, proc: str = PROC) -> Counters | Unseen:
     levels = [each for each in map(_look_at_later, before.levels) if each is not None]
     host_kills = since(before.host_kills_before, read_host_kills(proc))
     if not levels and host_kills is None:
-        return Unseen(because="the run's cgroup is gone, and its counters with it")
+        return Unseen(because="the run's container or job (cgroup) is gone, and its counters with it")
     return Counters(levels=tuple(levels), host_kills=host_kills)
 
 

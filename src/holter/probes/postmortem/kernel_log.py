@@ -23,7 +23,7 @@ MOST_KILLS, MOST_LINES, MOST_TEXT = 16, 48, 400
 SLACK_NS = 5_000_000_000
 NEAR_NS = 1_000_000_000
 REMEDY = (
-    "let users read the kernel log (`sysctl kernel.dmesg_restrict=0`), "
+    "let users read the Linux kernel log (`sysctl kernel.dmesg_restrict=0`), "
     "or be a member of the group `systemd-journal` or `adm`"
 )
 
@@ -92,13 +92,13 @@ def look(
     try:
         fd = os.open(device, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        return Unseen(because=f"the kernel log can't be read ({os.strerror(error.errno or 0)})", remedy=REMEDY)
+        return Unseen(because=f"the Linux kernel log can't be read ({os.strerror(error.errno or 0)})", remedy=REMEDY)
     try:
         # Rounded, so that the same line has the same time when somebody reads it again.
         offset_ns = round(time.time_ns() - time.monotonic_ns(), -7)
         entries = [entry for text in _records(fd) if (entry := parse_record(text, offset_ns)) is not None]
     except PermissionError as error:
-        return Unseen(because=f"the kernel log can't be read ({os.strerror(error.errno or 0)})", remedy=REMEDY)
+        return Unseen(because=f"the Linux kernel log can't be read ({os.strerror(error.errno or 0)})", remedy=REMEDY)
     finally:
         os.close(fd)
     recent = (entry for entry in entries if entry.at_ns >= since_ns - SLACK_NS)
@@ -108,7 +108,7 @@ def look(
 
 def switched_off() -> Unseen:
     """What is said where the log must not be read, as in a test."""
-    return Unseen(because="the kernel log can't be read (HOLTER_WITHOUT says so)", remedy=REMEDY)
+    return Unseen(because="the Linux kernel log can't be read (HOLTER_WITHOUT says so)", remedy=REMEDY)
 
 
 def understand(

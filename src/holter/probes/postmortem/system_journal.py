@@ -19,7 +19,7 @@ def look_at_kernel(since_ns: int, pids: Collection[int], *, until_ns: int = 0) -
     entries = read_entries(["_TRANSPORT=kernel", *until], since_ns)
     # A user who may not read the kernel's lines is shown an empty journal.
     if not entries:
-        return Unseen(because="neither the kernel log nor the system's journal can be read", remedy=REMEDY)
+        return Unseen(because="neither the Linux kernel log nor the system's journal can be read", remedy=REMEDY)
     return understand(entries, pids)
 
 

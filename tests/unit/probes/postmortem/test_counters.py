@@ -130,7 +130,7 @@ def test_a_cgroup_that_is_gone_has_no_counters_and_neither_has_another_in_its_pl
     proc = str(tmp_path / "nothing")
     for level in (gone, replaced):
         assert look_later(Counters(levels=(level,), host_kills_before=3), proc) == Unseen(
-            because="the run's cgroup is gone, and its counters with it"
+            because="the run's container or job (cgroup) is gone, and its counters with it"
         )
 
 

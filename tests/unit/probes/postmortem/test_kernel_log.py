@@ -163,7 +163,7 @@ def test_what_a_program_wrote_into_the_log_is_not_believed(record: bytes) -> Non
 def test_a_log_that_nobody_lets_us_read_says_what_would(tmp_path: Path) -> None:
     found = look(0, (), device=str(tmp_path / "kmsg"))
     assert isinstance(found, Unseen)
-    assert found.because == "the kernel log can't be read (No such file or directory)"
+    assert found.because == "the Linux kernel log can't be read (No such file or directory)"
     assert "kernel.dmesg_restrict=0" in found.remedy
 
 
