@@ -179,6 +179,6 @@ def test_what_is_opened_and_searched_on_other_pages_is_in_their_addresses(
     expect(page.get_by_role("link", name="second")).to_be_visible()
     assert_kept(page, another)
     page.goto(f"{server.address}/p/vision/compare?runs={','.join(found)}")
-    page.get_by_role("button", name="Also what is the same").click()
+    page.get_by_role("button", name="Also show equal ones").click()
     page.get_by_label(re.compile("Search metrics")).fill("^val")
     assert_kept(page, another)

@@ -163,7 +163,7 @@ def test_the_settings_show_how_others_see_the_lines(watched: Watched, take: Call
     page = watched.open("/settings")
     for sight in ("All cones", "protanopia", "deuteranopia", "tritanopia"):
         expect(page.get_by_role("img", name=re.compile(sight))).to_be_visible()
-    closest = page.get_by_text(re.compile(r"the closest two are \d+× what one can just see")).all_inner_texts()
+    closest = page.get_by_text(re.compile(r"the closest two are \d+× the least visible difference")).all_inner_texts()
     assert len(closest) == 4
     assert all(int(re.findall(r"\d+", text)[0]) >= 5 for text in closest)
     take("palette")

@@ -40,7 +40,7 @@ def test_search_goes_from_hit_to_hit(watched: Watched, server: Served, take: Cal
     expect(hit).to_contain_text("line 201 of the loss")
     expect(hit.locator(".hit")).to_have_text("Needle")
     take("log-search")
-    page.get_by_role("button", name="Hit before").click()
+    page.get_by_role("button", name="Previous hit").click()
     expect(hit).to_contain_text("line 17 of the loss")
     expect(page).to_have_url(re.compile(r"#L\d+$"))
     page.get_by_label("Search the log").fill("nowhere to be found")

@@ -44,10 +44,10 @@ def test_a_dead_run_is_marked_as_any_dead_state(watched: Watched, killed: str) -
         dialog.get_by_role("button", name=re.compile("^Mark as")).click()
         expect(dialog).to_have_count(0)
         expect(row(page, "killed").locator(".badge")).to_have_text(re.compile(rf"{glyph}\s*{state}"))
-    choose(page, "killed", "Take the mark back")
-    expect(page.get_by_role("status").filter(has_text="taken back")).to_be_visible()
+    choose(page, "killed", "Remove the mark")
+    expect(page.get_by_role("status").filter(has_text="The mark is removed")).to_be_visible()
     page.get_by_role("button", name="Menu of killed").click()
-    expect(page.get_by_role("menuitem", name="Take the mark back")).to_have_count(0)
+    expect(page.get_by_role("menuitem", name="Remove the mark")).to_have_count(0)
 
 
 def test_a_run_is_tagged_and_found_by_its_tag(watched: Watched, server: Served, killed: str) -> None:
@@ -74,7 +74,7 @@ def test_a_link_and_an_id_are_copied(watched: Watched, server: Served, killed: s
 def test_the_command_that_resumes_a_run_is_there_to_copy(watched: Watched, killed: str) -> None:
     page = watched.open(f"/p/vision/r/{killed}")
     choose(page, "killed", "Resume command…")
-    dialog = page.get_by_role("dialog", name="Go on with the run")
+    dialog = page.get_by_role("dialog", name="Resume the run")
     expect(dialog.locator("pre")).to_contain_text(f"HOLTER_RUN_ID={killed} HOLTER_RESUME=allow")
     expect(dialog.locator("pre")).to_contain_text("python")
 

@@ -24,7 +24,7 @@ def test_compare_shows_what_differs_and_curves_over_each_other(
     expect(config.get_by_role("row")).to_have_count(2)
     expect(config).to_contain_text("lr")
     expect(config).not_to_contain_text("model.layers")
-    page.get_by_role("button", name="Also what is the same").click()
+    page.get_by_role("button", name="Also show equal ones").click()
     expect(config).to_contain_text("model.layers")
     summary = page.get_by_role("table").nth(1)
     expect(summary.get_by_role("row").filter(has_text="train/loss")).to_contain_text(re.compile(r"[+−].*%"))
@@ -70,8 +70,8 @@ def test_settings_make_a_key_once_and_take_it_back(watched: Watched, take: Calla
     expect(row).to_contain_text("write")
     take("settings")
     assert serious_findings(page) == []
-    row.get_by_role("button", name="Take back…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
+    row.get_by_role("button", name="Revoke…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(row).to_have_count(0)
 
 

@@ -430,7 +430,10 @@ def test_gc_removes_nothing_where_nobody_can_be_asked(zoo: Path, tmp_path: Path)
     data = copied(zoo, tmp_path / "copy")
     for arguments in (["--state", "finished"], ["--state", "finished", "--json"]):
         done = holter(data, "gc", *arguments)
-        assert (done.returncode, done.stderr.startswith("holter: nobody can be asked here: add --yes")) == (2, True)
+        assert (done.returncode, done.stderr.startswith("holter: there is no terminal to ask on: add --yes")) == (
+            2,
+            True,
+        )
     assert len(names(data)) == 3
 
 

@@ -160,7 +160,7 @@ def test_keys_can_be_left_out_of_the_configuration() -> None:
 
 def test_wandb_disabled_records_nothing_and_says_so() -> None:
     program = run("import holter\nholter.init()\nholter.log({'a': 1})", WANDB_DISABLED="true")
-    assert sentences(program) == ["WANDB_DISABLED=true: nothing is recorded; HOLTER_MODE=online records all the same"]
+    assert sentences(program) == ["WANDB_DISABLED=true: nothing is recorded; HOLTER_MODE=online records anyway"]
     assert not data_directory().exists()
     for variables in ({"WANDB_DISABLED": "false"}, {"WANDB_DISABLED": "true", "HOLTER_MODE": "online"}):
         assert sentences(run("import holter\nholter.init()", **variables)) == []

@@ -187,8 +187,8 @@ def test_a_program_that_records_itself_is_not_watched_again(tmp_path: Path) -> N
     ("pid", "message"),
     [
         ("4194305", "holter: process 4194305 is not there: `ps` lists those that run\n"),
-        ("train.py", "holter: a process has a number, got 'train.py': `ps` or `pgrep -f train.py` tells it\n"),
-        ("0", "holter: a process has a number, got '0': `ps` or `pgrep -f train.py` tells it\n"),
+        ("train.py", "holter: a process id is a number, got 'train.py': `ps` or `pgrep -f train.py` tells it\n"),
+        ("0", "holter: a process id is a number, got '0': `ps` or `pgrep -f train.py` tells it\n"),
     ],
 )
 def test_what_is_no_process_is_refused(pid: str, message: str) -> None:

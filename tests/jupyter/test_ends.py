@@ -243,7 +243,7 @@ def test_a_kernel_whose_python_is_gone_says_how_to_mend_it(served: Jupyter) -> N
     asked = {"path": "gone.ipynb", "name": "gone.ipynb", "type": "notebook", "kernel": {"name": "gone"}}
     answer = served.http.post("/api/sessions", json=asked)
     assert answer.status_code == 500
-    assert "the Python of this kernel is gone" in answer.json()["message"]
+    assert "the Python of this notebook's kernel is gone" in answer.json()["message"]
     assert "`jupyter kernelspec remove gone`" in answer.json()["message"]
 
 

@@ -123,7 +123,7 @@ def test_nothing_is_recorded_where_that_is_switched_off(tmp_path: Path) -> None:
 def test_a_provisioner_that_somebody_chose_stays(tmp_path: Path) -> None:
     chosen = ["--KernelProvisionerFactory.default_provisioner_name=another-provisioner"]
     with jupyter(tmp_path / "home", arguments=chosen, HOLTER_DIR=str(tmp_path / "home" / "holter")) as served:
-        assert "holter: kernels are started by another-provisioner, which stays so" in served.log()
+        assert "holter: notebooks' kernels are started by another-provisioner, which is left as it is" in served.log()
 
 
 def _sidecars_of(run: str) -> list[int]:

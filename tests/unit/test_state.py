@@ -211,7 +211,7 @@ def test_a_run_that_fell_silent_after_it_said_so_was_preempted() -> None:
 def test_a_clock_that_was_set_back_makes_nobody_late() -> None:
     outcome = settled(witness(is_alive=None), now_ns=NOW - 3600 * SECOND)
     assert (outcome.state, outcome.is_stale) == ("running", False)
-    assert outcome.because == "last heard of 0 s ago; its process can't be seen from here"
+    assert outcome.because == "last heard from 0 s ago; its process can't be seen from here"
 
 
 def test_rank_0_ends_the_run() -> None:

@@ -66,7 +66,7 @@ def _sections(death: Death) -> Iterator[tuple[str, list[str]]]:
     if death.variables:
         yield "What it held before that cell", [_variable(each) for each in death.variables]
     if death.output:
-        yield "The last that the cell printed", [f"| {_cut(each)}" for each in death.output]
+        yield "The last lines that the cell printed", [f"| {_cut(each)}" for each in death.output]
     if death.stack:
         yield "Where it was", [f"| {_cut(each)}" for each in death.stack]
     if death.advice:

@@ -91,7 +91,7 @@ def _overview() -> str:
         members = {name: command for name, command in loaded.items() if group == command.GROUP}
         lines += ["", f"{title}:", *_entries(members)]
     lines += ["", "RUN is an id, the beginning of one, or a name; left out, it is the newest run."]
-    return "\n".join([*lines, "`holter COMMAND --help` tells more; HOLTER_DIR says where the runs lie."])
+    return "\n".join([*lines, "`holter COMMAND --help` tells more; HOLTER_DIR says where the runs are kept."])
 
 
 def _entries(loaded: dict[str, Command]) -> Iterator[str]:

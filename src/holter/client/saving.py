@@ -58,7 +58,7 @@ def understand(glob: Any, base_path: Any, *, policy: Any) -> Wish:
     inside = os.path.relpath(wanted, base)
     if _leaves(inside):
         raise UsageError(
-            f"save({pattern!r}) would leave the run's directory, for it is not below {base}: name a base_path above it"
+            f"save({pattern!r}) would leave the run's directory: it is not below {base}; name a base_path above it"
         )
     return Wish(inside, base, policy)
 

@@ -39,7 +39,7 @@ class Understood:
         disabled = environ.get("WANDB_DISABLED", "")
         if is_on(disabled) and not environ.get("HOLTER_MODE") and "mode" not in self.settings:
             self.settings["mode"] = "disabled"
-            self._say(f"WANDB_DISABLED={disabled}: nothing is recorded; HOLTER_MODE=online records all the same")
+            self._say(f"WANDB_DISABLED={disabled}: nothing is recorded; HOLTER_MODE=online records anyway")
 
     def look_at_id(self, chosen: str) -> None:
         """Some of W&B's ids can't be ours."""

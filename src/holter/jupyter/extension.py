@@ -30,9 +30,13 @@ def _become_default(server: "ServerApp") -> None:
     """Take over the kernels that nobody has chosen another provisioner for."""
     factory = KernelProvisionerFactory.instance(parent=server)
     if factory.default_provisioner_name != ORDINARY:
-        server.log.info("holter: kernels are started by %s, which stays so", factory.default_provisioner_name)
+        server.log.info(
+            "holter: notebooks' kernels are started by %s, which is left as it is", factory.default_provisioner_name
+        )
     elif NAME not in factory.provisioners:
-        server.log.warning("holter: kernels are not recorded, for its package is not installed in full: reinstall it")
+        server.log.warning(
+            "holter: notebooks' kernels are not recorded, because holter is only partly installed: reinstall it"
+        )
     else:
         factory.default_provisioner_name = NAME
-        server.log.info("holter: the ends of kernels are recorded; `holter ls --kernels` shows them")
+        server.log.info("holter: the ends of notebooks' kernels are recorded; `holter ls --kernels` shows them")

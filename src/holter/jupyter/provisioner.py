@@ -88,7 +88,7 @@ class HolterProvisioner(LocalProvisioner):
             if os.environ.get("HOLTER_STRICT") == "1":
                 raise
             self._run = None
-            self.log.warning("holter: this kernel is not recorded: %s: %s", type(error).__name__, error)
+            self.log.warning("holter: this notebook's kernel is not recorded: %s: %s", type(error).__name__, error)
 
     def _prepare(self, prepared: dict[str, Any]) -> None:
         environ: dict[str, str] = prepared["env"]
@@ -113,7 +113,7 @@ class HolterProvisioner(LocalProvisioner):
     def _mend(self) -> str:
         name = getattr(self.parent, "kernel_name", "") or self.kernel_spec.display_name
         return (
-            f"the Python of this kernel is gone: make its environment again, or remove the kernel with "
+            f"the Python of this notebook's kernel is gone: recreate its environment, or remove the kernel with "
             f"`jupyter kernelspec remove {name}` and choose another"
         )
 

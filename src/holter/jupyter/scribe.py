@@ -53,7 +53,7 @@ class Scribe:
             try:
                 work()
             except Exception as error:  # the boundary: a kernel that can't be recorded runs
-                log.warning("holter: a kernel is not fully recorded: %s: %s", type(error).__name__, error)
+                log.warning("holter: a notebook's kernel is not fully recorded: %s: %s", type(error).__name__, error)
                 if os.environ.get("HOLTER_STRICT") == "1":
                     log.exception("holter: where it happened")
 

@@ -258,7 +258,7 @@ def _by_lateness(witness: Witness, now_ns: int, lateness: Lateness, /) -> Outcom
     if silent_s > lateness.crashed_s:
         because = f"nothing was heard from it for {silent_s:,.0f} s, and its process can't be seen from here"
         return Outcome(state=CRASHED, because=because, ended_at_ns=witness.last_seen_ns)
-    because = f"last heard of {max(silent_s, 0.0):,.0f} s ago; its process can't be seen from here"
+    because = f"last heard from {max(silent_s, 0.0):,.0f} s ago; its process can't be seen from here"
     return Outcome(state=RUNNING, because=because, is_stale=silent_s > lateness.stale_s)
 
 

@@ -121,7 +121,7 @@ def _from_file(directory: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             return tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} can't be read as TOML: {error}; mend it or move it away") from error
+        raise UsageError(f"{path} can't be read as TOML: {error}; correct it or move it away") from error
 
 
 def _checked(name: str, value: Any) -> Any:

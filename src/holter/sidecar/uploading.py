@@ -182,7 +182,7 @@ class Uploader:
         if text == self._trouble:
             return
         self._trouble = text
-        self._complain(f"the run is not sent to {self._upload.url}: {text}. It is recorded here all the same")
+        self._complain(f"the run is not sent to {self._upload.url}: {text}. It is still recorded here")
 
     def _recover(self) -> None:
         self._backoff.reset()

@@ -45,7 +45,7 @@ def test_the_text_has_all_there_is_to_say() -> None:
         "    ▂▅█  100 MiB to 512 MiB in the last 20 s, of 512 MiB (its memory limit)",
         "  What it held before that cell",
         "    cache  dict 300 items  380 MiB, 2.0 MiB on the GPU",
-        "  The last that the cell printed",
+        "  The last lines that the cell printed",
         "    | epoch 17",
         "  What to do",
         "    1. give the container more",

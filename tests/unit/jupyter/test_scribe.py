@@ -40,5 +40,5 @@ def test_a_failure_is_one_line_and_the_next_work_is_done(
     assert scribe.drain(5.0)
     assert done == ["next"]
     assert [record.getMessage() for record in caplog.records] == [
-        "holter: a kernel is not fully recorded: OSError: [Errno 28] No space left on device"
+        "holter: a notebook's kernel is not fully recorded: OSError: [Errno 28] No space left on device"
     ]

@@ -10,7 +10,7 @@ const LOOKS: Record<string, StateLook> = {
   running: { word: "Running", glyph: "●", tone: "alive", says: "alive" },
   finished: { word: "Finished", glyph: "✓", tone: "good", says: "ended by itself, without an error" },
   failed: { word: "Failed", glyph: "!", tone: "death", says: "ended by itself, with an error" },
-  crashed: { word: "Crashed", glyph: "✕", tone: "death", says: "was ended: by a signal, the kernel, a lost host" },
+  crashed: { word: "Crashed", glyph: "✕", tone: "death", says: "was ended by a signal, by Linux, or with its machine" },
   preempted: { word: "Preempted", glyph: "⏏", tone: "warn", says: "a scheduler gave its place to another job" },
   stale: { word: "Stale", glyph: "◌", tone: "warn", says: "its heartbeats are late" },
 };

@@ -82,7 +82,7 @@ function programPanels(names: string[], facts: Record<string, unknown>): Panel[]
     group,
     yKind: "bytes",
     lines: [{ name: "without cached files", key: `cgroup/${level}/inactive_file_bytes`, of: `cgroup/${level}/usage_bytes` }],
-    limits: [{ label: "cgroup limit", key: `cgroup/${level}/limit_bytes` }],
+    limits: [{ label: "container's limit (cgroup)", key: `cgroup/${level}/limit_bytes` }],
   }));
   return [
     {
@@ -91,12 +91,12 @@ function programPanels(names: string[], facts: Record<string, unknown>): Panel[]
       group,
       yKind: "bytes",
       lines: [{ name: "resident", key: "process/rss_bytes" }, { name: "of its own", key: "process/anon_bytes" }, { name: "swapped out", key: "process/swap_bytes" }],
-      limits: [{ label: "cgroup limit", key: "cgroup/0/limit_bytes" }, MACHINE_MEMORY],
+      limits: [{ label: "container's limit (cgroup)", key: "cgroup/0/limit_bytes" }, MACHINE_MEMORY],
     },
     ...containers,
     { id: "cpu", title: "CPU of the program", group, yKind: "percent", lines: [{ name: "CPU", key: "process/cpu_percent" }], limits: [] },
     { id: "files", title: "Open files", group, yKind: "number", lines: [{ name: "open", key: "process/open_files" }], limits: [{ label: "limit", value: processLimit(facts, "open_files") }] },
-    { id: "processes", title: "Processes and threads", group, yKind: "number", lines: [{ name: "processes", key: "process/processes" }, { name: "threads", key: "process/threads" }], limits: [{ label: "cgroup limit", key: "cgroup/pids_max" }] },
+    { id: "processes", title: "Processes and threads", group, yKind: "number", lines: [{ name: "processes", key: "process/processes" }, { name: "threads", key: "process/threads" }], limits: [{ label: "container's limit (cgroup)", key: "cgroup/pids_max" }] },
     { id: "io", title: "Read and written each second", group, yKind: "bytes", lines: [{ name: "read", key: "process/read_bytes", isRate: true }, { name: "written", key: "process/write_bytes", isRate: true }], limits: [] },
   ];
 }

@@ -21,9 +21,9 @@ export const HELP: KeyHelp[] = [
   { keys: "Space", does: "show or hide its lines" },
   { keys: "c", does: "compare the selected runs" },
   { keys: "m", does: "menu of the run" },
-  { keys: "[  ]", does: "the part of a run's page before, and the next" },
-  { keys: "n  N", does: "next hit in a log, and the one before" },
-  { keys: "Esc", does: "close; take the zoom back" },
+  { keys: "[  ]", does: "previous and next part of a run's page" },
+  { keys: "n  N", does: "next and previous hit in a log" },
+  { keys: "Esc", does: "close; undo the zoom" },
   { keys: "?", does: "these keys" },
 ];
 

@@ -1,7 +1,7 @@
 """Tell what holter can and can't learn about a death on this machine, and how to let it learn more.
 
 Looks at the witnesses as a run that starts here and now would have them: who can read an exit status, the signals, the
-memory counters, the kernel log, the GPUs; and at the place where runs are kept.
+memory counters, the Linux kernel log, the GPUs; and at the place where runs are kept.
 """
 
 import argparse

@@ -116,7 +116,9 @@ def _remove(chosen: list[Candidate], catalog: Catalog) -> tuple[list[Candidate],
 
 def _is_confirmed(choice: Choice, *, is_json: bool) -> bool:
     if is_json or not (sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()):
-        raise UsageError("nobody can be asked here: add --yes to remove these runs, or --dry-run to only list them")
+        raise UsageError(
+            "there is no terminal to ask on: add --yes to remove these runs, or --dry-run to only list them"
+        )
     try:
         return input(f"Remove {plural(len(choice.removed), 'run')} for good? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:

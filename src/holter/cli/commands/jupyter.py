@@ -1,7 +1,7 @@
-"""Have Jupyter servers record their kernels: holter jupyter install|uninstall.
+"""Have Jupyter servers record their notebooks' kernels: holter jupyter install|uninstall.
 
-From the server's next start on, the end of every kernel is recorded and explained, also of kernels that never import
-holter. Kernelspecs stay as they are. Run it with the Python of the Jupyter server.
+From the server's next start on, the end of every notebook's kernel is recorded and explained, even if it never
+imports holter. Kernelspecs stay as they are. Run it with the Python of the Jupyter server.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
         change = install(is_for_user=args.user)
         print(f"{'wrote' if change.is_new else 'nothing to do, there is already'} {change.path}")
         if change.is_new:
-            print("Restart the Jupyter server; `holter ls --kernels` then shows its kernels.")
+            print("Restart the Jupyter server; `holter ls --kernels` then shows its notebooks' kernels.")
         return 0
     removed = uninstall()
     for change in removed:

@@ -20,7 +20,7 @@ GROUP = "record"
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("url", metavar="URL", nargs="?", help="address of the server; left out, the last one")
-    parser.add_argument("--relogin", action="store_true", help="ask for a key also where one is known")
+    parser.add_argument("--relogin", action="store_true", help="ask for a key even if one is known")
     parser.add_argument("--logout", action="store_true", help="forget the server and its key")
 
 
@@ -71,7 +71,7 @@ def _try(url: str, key: str) -> tuple[str, list[str]]:
     try:
         info = connection.ask("GET", "/info").json(dict)
     except Unreachable as error:
-        raise Unreachable(f"{url} can't be reached ({error}): look at the address, and whether it is up") from error
+        raise Unreachable(f"{url} can't be reached ({error}): check the address, and whether it is up") from error
     finally:
         connection.close()
     if "version" not in info:

@@ -1,8 +1,8 @@
 """List runs, the newest first.
 
 CAUSE is why a run did not finish; `holter why` tells more. The values at the end of a line are the last ones of the
-summary. On a terminal the newest 50 runs are shown, elsewhere all of them; -n changes that. Kernels of notebooks that
-were recorded without a run, by `%load_ext holter` or the Jupyter server, are listed with --kernels only.
+summary. On a terminal the newest 50 runs are shown, elsewhere all of them; -n changes that. Notebooks' kernels
+that were recorded without a run, by `%load_ext holter` or the Jupyter server, are listed with --kernels only.
 """
 
 import argparse
@@ -104,4 +104,4 @@ def _nothing(place: str) -> str:
 
 
 def _no_match(place: str) -> str:
-    return f"No run in {place} is like that; `holter ls` without filters lists all."
+    return f"No run in {place} matches; `holter ls` without filters lists all."

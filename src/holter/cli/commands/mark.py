@@ -1,4 +1,4 @@
-"""Say how a run that has ended is to be seen: crashed as failed, failed as finished, and so on.
+"""Correct how a run ended: from crashed to failed, from failed to finished, and so on.
 
 It is recorded as your word, with the reason, your name and the time; holter's own verdict stays visible. --undo takes
 it back.
@@ -20,7 +20,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="id, beginning of an id, or name")
     parser.add_argument("state", metavar="STATE", nargs="?", choices=DEAD, help=f"one of {', '.join(DEAD)}")
     parser.add_argument("--reason", metavar="TEXT", help="why, for those who wonder later")
-    parser.add_argument("--undo", action="store_true", help="holter's own verdict is to hold again")
+    parser.add_argument("--undo", action="store_true", help="let holter's own verdict hold again")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="KEY=VALUE", nargs="+", action="extend", default=[], help="the run's configuration"
     )
-    parser.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER, help="what to run, behind --")
+    parser.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER, help="what to run, after --")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
-        raise UsageError("there is no command to run: write it behind `--`, as in `holter run -- python train.py`")
+        raise UsageError("there is no command to run: write it after `--`, as in `holter run -- python train.py`")
     options = {name: getattr(args, name) for name in ("project", "name", "group", "notes") if getattr(args, name)}
     if args.allow_stop:
         options["allow_stop"] = True

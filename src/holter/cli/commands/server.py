@@ -32,7 +32,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="serve", help="left out, it serves")
     parser.add_argument("words", nargs="*", metavar="…", help="what `keys` and `backup` need")
-    parser.add_argument("--data", metavar="DIR", help="where everything lies; left out, HOLTER_SERVER_DIR")
+    parser.add_argument("--data", metavar="DIR", help="where everything is kept; left out, HOLTER_SERVER_DIR")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for all")
     parser.add_argument("--port", metavar="P", type=int, help="left out, 4658")
     parser.add_argument(
@@ -67,7 +67,7 @@ def _serve(args: argparse.Namespace, data: str) -> int:
         def tell() -> None:
             print(f"Holter serves {data} at {team.address}")
             if team.first_key:
-                print(f"\nThe first key, with the scope admin; it is shown this once:\n\n    {team.first_key}\n")
+                print(f"\nThe first key, with the scope admin; it is shown only once:\n\n    {team.first_key}\n")
             flush()
 
         team.serve(tell)
@@ -92,7 +92,7 @@ def _keys(args: argparse.Namespace, data: str) -> int:
             if args.json:
                 print_json({"id": key.id, "key": text})
             else:
-                print(f"The key {key.id} with the scope {key.scope}; it is shown this once:\n\n    {text}\n")
+                print(f"The key {key.id} with the scope {key.scope}; it is shown only once:\n\n    {text}\n")
         case ["revoke", id]:
             if not keys.revoke(id):
                 raise UsageError(f"there is no key {id!r} in {data}: `holter server keys` lists them")

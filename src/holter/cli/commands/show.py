@@ -1,4 +1,4 @@
-"""Show all about one run.
+"""Show everything about one run.
 
 State, configuration, summary, host, processes, where it was when it died, alerts, what was lost or damaged, and where
 the files are. --files lists the files of the run's directory, --file prints one of them as it is, --cells lists the

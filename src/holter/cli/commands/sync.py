@@ -1,9 +1,9 @@
 """Send recorded runs to a server: what was recorded offline, or could not be sent.
 
 RUN may be given several times, and may be the path of a run's directory, also of one that was copied here from another
-machine, or of a directory with many. A run that is still written is sent as far as it is. What the server has already
-is not sent again, so a repeat does no harm, and one that was interrupted goes on where it was. A run that was deleted
-on the server stays deleted; --restore sends it all the same.
+machine, or of a directory with many. A run that is still being recorded is sent as far as it has got. What the server
+has already is not sent again, so a repeat does no harm, and an interrupted one continues where it stopped. A run that
+was deleted on the server stays deleted; --restore sends it anyway.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         "runs", metavar="RUN", nargs="*", help="id, beginning of one, name or path; else the newest run"
     )
     parser.add_argument("--all", action="store_true", help="all runs of this machine")
-    parser.add_argument("--restore", action="store_true", help="send also what was deleted on the server")
+    parser.add_argument("--restore", action="store_true", help="also send what was deleted on the server")
     parser.add_argument("--url", metavar="URL", help="the server; left out, HOLTER_URL or that of `holter login`")
 
 

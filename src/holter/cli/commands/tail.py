@@ -1,7 +1,7 @@
 """Print the end of what a run printed, and with -f all that comes until it ends.
 
-As a terminal would show it: of a progress bar only its last state. With --rows, and for a run of whose output nothing
-was kept, the rows instead: a line is one call of log(), its time, its step, its values.
+It is shown as on a terminal: of a progress bar only the last state. With --rows, or where no output was kept, the rows
+are printed instead: one line for each call of log(), with its time, step and values.
 """
 
 import argparse

@@ -19,7 +19,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("--port", metavar="P", type=int, help="this port and no other; left out, 4658 or the next free")
     parser.add_argument("--no-browser", action="store_true", help="only print the URL")
-    parser.add_argument("--while", dest="while_pid", metavar="PID", type=int, help="leave when this process has ended")
+    parser.add_argument("--while", dest="while_pid", metavar="PID", type=int, help="exit when this process has ended")
 
 
 def run(args: argparse.Namespace) -> int:

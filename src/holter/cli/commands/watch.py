@@ -29,7 +29,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Attach the sidecar."""
     if not args.pid.isdecimal() or not 0 < int(args.pid) < 1 << 31:
-        raise UsageError(f"a process has a number, got {args.pid!r}: `ps` or `pgrep -f train.py` tells it")
+        raise UsageError(f"a process id is a number, got {args.pid!r}: `ps` or `pgrep -f train.py` tells it")
     settings = read_settings({"project": args.project, "name": args.name}, os.environ)
     if settings.mode == "disabled":
         raise UsageError("HOLTER_MODE is disabled, so nothing is recorded: unset it to watch a process")

@@ -1,7 +1,7 @@
-"""Tell why a run ended, how sure that is, and what to do now.
+"""Tell why a run ended, how sure that is, and what to do.
 
-The cause in one sentence, the facts that say so with their sources and times, what was ruled out and by which number,
-and what could not be looked at. In the JSON `cause` is null for a run that finished or still runs, and `unknown` where
+The cause in one sentence, the evidence with its sources and times, what was ruled out and by which number, and what
+could not be seen. In the JSON `cause` is null for a run that finished or still runs, and `unknown` where
 no cause can be named.
 """
 

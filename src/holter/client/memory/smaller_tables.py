@@ -106,7 +106,7 @@ def _never_named(columns: list[Any], source: str) -> Iterator[str]:
     unnamed = [column for column in columns if column not in words and column not in source]
     if unnamed and len(unnamed) < len(columns):
         shown = ", ".join(map(repr, unnamed[:MOST_NAMED])) + (", …" if len(unnamed) > MOST_NAMED else "")
-        yield f"no code so far names {len(unnamed)} of its {len(columns)} columns ({shown}): keep only the others"
+        yield f"no code so far uses {len(unnamed)} of its {len(columns)} columns ({shown}): keep only the others"
 
 
 _FRAME = _Library(

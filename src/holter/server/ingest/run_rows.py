@@ -26,7 +26,7 @@ from holter.probes.identity import ProcessIdentity
 from holter.storage.runs import RunRow
 
 _FAR_AWAY_NS = 1 << 62
-SILENT = "nothing was heard of it any more, and its process can't be seen from here"
+SILENT = "nothing more was heard from it, and its process can't be seen from here"
 
 
 class Moment(msgspec.Struct, frozen=True):

@@ -102,13 +102,13 @@ def test_tables_are_told_statements_after_which_they_are_smaller(name: str) -> N
 def test_columns_of_any_library_that_no_code_names_are_pointed_out(make: Callable[[Any], Any]) -> None:
     table = make({name: numpy.ones(MIB, dtype="float32") for name in ("loss", "extra", "junk")})
     [said] = smaller(table, "x['loss'].mean()")
-    assert said == "no code so far names 2 of its 3 columns ('extra', 'junk'): keep only the others"
+    assert said == "no code so far uses 2 of its 3 columns ('extra', 'junk'): keep only the others"
 
 
 def test_columns_that_no_code_names_are_pointed_out() -> None:
     frame = pandas.DataFrame({name: numpy.ones(MIB, dtype="float32") for name in ("loss", "extra", "junk")})
     assert smaller(frame, "x.loss.mean()") == [
-        "no code so far names 2 of its 3 columns ('extra', 'junk'): keep only the others"
+        "no code so far uses 2 of its 3 columns ('extra', 'junk'): keep only the others"
     ]
     assert smaller(frame, "x.mean()") == []  # all of them at once
     assert smaller(frame, "x[['loss', 'extra', 'junk']]") == []
