@@ -87,7 +87,7 @@ def test_the_theme_is_chosen_in_the_settings(watched: Watched) -> None:
 def test_the_settings_say_what_is_kept_and_how_to_make_room(watched: Watched) -> None:
     page = watched.open("/settings")
     kept = page.get_by_role("region", name="What is kept")
-    expect(kept).to_contain_text("none is deleted by itself")
+    expect(kept).to_contain_text("nothing is deleted automatically")
     expect(kept).to_contain_text(str(data_directory()))
     expect(kept.locator("pre")).to_contain_text("holter gc --older-than")
 

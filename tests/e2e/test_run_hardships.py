@@ -67,7 +67,7 @@ def test_where_nothing_can_be_recorded_the_command_runs_without(tmp_path: Path) 
     place = str(tmp_path / "file" / "holter")
     code, out, err = run_piped([*python(source), *bash("echo hello; exit 3")], b"", HOLTER_DIR=place, **LENIENT)
     assert (code, out) == (3, b"hello\n")
-    assert b"there is no place to record in" in err
+    assert b"there is nowhere to record" in err
 
 
 def test_a_run_that_goes_elsewhere_is_found_where_the_message_says(tmp_path: Path) -> None:

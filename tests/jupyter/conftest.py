@@ -12,7 +12,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
     home = tmp_path_factory.mktemp("jupyter")
     with jupyter(home, HOLTER_DIR=str(home / "holter"), HOLTER_STRICT="1") as running:
         yield running
-        assert "holter: " not in running.log().replace("holter: the ends of kernels are recorded", "")
+        assert "holter: " not in running.log().replace("holter: the ends of notebooks' kernels are recorded", "")
 
 
 @pytest.fixture

@@ -235,7 +235,7 @@ def test_a_kernel_whose_environment_lacks_ipykernel_says_so_and_how_to_mend_it(s
     assert (death["state"], death["cause"]) == ("failed", "uncaught-exception")
     told = "The notebook's kernel could not start: ModuleNotFoundError: No module named 'ipykernel'"
     assert death["title"] == told
-    assert death["advice"][0] == f"install it for this kernel: {python} -m pip install ipykernel"
+    assert death["advice"][0] == f"install it for the notebook's kernel: {python} -m pip install ipykernel"
 
 
 def test_a_kernel_whose_python_is_gone_says_how_to_mend_it(served: Jupyter) -> None:

@@ -14,7 +14,7 @@ AT = 1_700_000_000.0
 OUT_OF_MEMORY = Diagnosis(
     cause="cgroup-out-of-memory",
     confidence=0.985,
-    title="The kernel killed process 77 because its cgroup /job reached its limit of 8.0 GiB.",
+    title="Linux killed process 77 because its container's memory limit (cgroup) of 8.0 GiB was used up.",
     state="crashed",
     evidence=(
         Fact("counters", AT, "oom_kill of /job rose from 0 to 1"),
@@ -27,7 +27,7 @@ OUT_OF_MEMORY = Diagnosis(
         RuledOut(cause="userspace-oom-killer", because="9.0 GiB of the machine were free"),
     ),
     not_observable=(
-        NotObservable(cause="killed", because="the kernel log may not be read", remedy="join the group adm"),
+        NotObservable(cause="killed", because="the Linux kernel log may not be read", remedy="join the group adm"),
     ),
 )
 
@@ -43,7 +43,7 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_verdict_has_all_its_parts_in_order() -> None:
     assert verdict_lines(OUT_OF_MEMORY, Look(), now=AT) == [
-        "The kernel killed process 77 because its cgroup /job reached its limit of 8.0 GiB.",
+        "Linux killed process 77 because its container's memory limit (cgroup) of 8.0 GiB was used up.",
         "cgroup-out-of-memory, certain (98 %)",
         "",
         "Evidence",
@@ -61,7 +61,7 @@ def test_a_verdict_has_all_its_parts_in_order() -> None:
         "  - host-out-of-memory, userspace-oom-killer: 9.0 GiB of the machine were free",
         "",
         "What could not be seen",
-        "  - killed: the kernel log may not be read. To see it: join the group adm",
+        "  - killed: the Linux kernel log may not be read. To see it: join the group adm",
     ]
 
 
