@@ -128,7 +128,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(served: Door, monkeypatch: 
     slow = served.begin("POST", "/ingest/r1/transcripts/output.log?offset=0", told=1000, sent=b"x")
     with contextlib.closing(slow):
         answer = slow.getresponse()
-        assert (answer.status, b"did not come within" in answer.read()) == (408, True)
+        assert (answer.status, b"did not arrive within" in answer.read()) == (408, True)
 
 
 def test_whoever_asks_too_often_is_told_when_to_come_back_and_nobody_else_is(served: Door) -> None:

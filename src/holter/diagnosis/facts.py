@@ -56,7 +56,7 @@ def _ending(end: End) -> str:
 
 
 def _reader(end: End) -> str:
-    readers = {"wait": "its parent", "multiprocessing": "its parent", "shell": "the exit code of its shell"}
+    readers = {"wait": "its parent", "multiprocessing": "its parent", "shell": "its shell"}
     reader = readers.get(end.source, end.source)
     return f" (read by {reader})" if end.status is not None and reader else ""
 

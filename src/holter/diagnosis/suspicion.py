@@ -28,7 +28,7 @@ WENT_ON_LONG_S = 3.0
 WAITED, WAITED_LONG, FOREIGN = 0.95, 0.85, 0.85
 CHOSE_AT_ONCE, FELL_AT_ONCE, CHOSE_SOON, CHOSE_UNSEEN = 0.9, 0.8, 0.75, 0.45
 POSSIBLE = 0.2
-BY_COUNTERS = "the cgroup's counter"
+BY_COUNTERS = "the counter of its memory limit (cgroup)"
 """How likely the child's death is the cause of the program's end."""
 
 _TIDY_UP = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT})

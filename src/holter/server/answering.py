@@ -68,7 +68,9 @@ def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
         except Exception:  # noqa: BLE001  the boundary: one request that fails is one request
             # Without the query: it may hold what is nobody's business.
             sys.stderr.write(f"holter: {request.method} {request.url.path}: {traceback.format_exc()}")
-            return _failed(500, Problem(Error("holter failed to answer", "a fault of its own", "see its terminal")))
+            return _failed(
+                500, Problem(Error("holter could not answer", "an error in holter itself", "see the server's terminal"))
+            )
 
     return handle
 
@@ -201,7 +203,7 @@ async def _read_body(request: Request, most: int) -> bytes:
                     raise _too_large(most)
                 parts.append(part)
     except TimeoutError:
-        raise Refused(408, f"the body did not come within {BODY_WITHIN_S:g} s", do="send smaller parts") from None
+        raise Refused(408, f"the body did not arrive within {BODY_WITHIN_S:g} s", do="send smaller parts") from None
     return b"".join(parts)
 
 

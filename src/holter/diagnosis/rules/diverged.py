@@ -1,6 +1,6 @@
 """The training diverged: a metric became NaN or infinite, and then the program gave up.
 
-A logged NaN alone ends nothing, and some programs log NaN for «no value»: only one that was still there at the end,
+A logged NaN alone ends nothing, and some programs log NaN for "no value": only one that was still there at the end,
 before an exception or an exit that has to do with it, is a cause. Words alone count where they are about the training's
 own numbers: data with NaN in it is a mistake in the data.
 

@@ -1,11 +1,11 @@
-"""Libraries, drivers or compiled modules do not fit each other, so the program failed when it loaded or first used
+"""Libraries, drivers or compiled modules do not fit together, so the program failed when it loaded or first used
 them.
 
 A module built for another NumPy, a CUDA build newer than the driver, a missing shared library, a GPU for which the
 build has no code. A package that is simply not installed (`ModuleNotFoundError`) is not this.
 
-Install versions that belong together, all from one source, in a fresh environment; let the driver be at least as new
-as the CUDA of the build.
+Install versions that belong together, all from one source, in a fresh environment; the driver must be at least as new
+as the build's CUDA.
 """
 
 import re
@@ -55,7 +55,7 @@ def diagnose(evidence: Evidence) -> Answer:
     return Verdict(
         cause=CAUSE,
         confidence=0.96 if is_sure and is_soon else 0.85 if is_soon or is_sure else 0.7,
-        title=f"{words.sentence(what)} do not fit each other: {words.quote(end.raised.message, 140)}",
+        title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
         because=testimony.few(_because(evidence, is_sure)),
         advice=advise(CAUSE, evidence),
     )

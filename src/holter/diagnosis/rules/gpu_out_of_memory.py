@@ -1,7 +1,7 @@
 """The GPU had no memory left for what the program asked of it.
 
 The program itself, a second process on the same GPU, memory that is reserved in pieces too small to use, or a framework
-that takes the whole GPU at its start: the message and the list of the GPU's processes tell which.
+that takes the whole GPU at the start: the message and the list of the GPU's processes tell which.
 
 Lower the batch size, use mixed precision, accumulate gradients; end what else runs on the GPU; in TensorFlow call
 `set_memory_growth`, in JAX set `XLA_PYTHON_CLIENT_PREALLOCATE=false`.

@@ -1,6 +1,6 @@
 """Other processes held memory on the same GPU when the run asked for more than was left.
 
-A forgotten notebook, a run that died badly, a colleague, or a framework that takes the whole card at its start.
+A forgotten notebook, a run that died badly, a colleague, or a framework that takes the whole card at the start.
 
 End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_VISIBLE_DEVICES`.
 """

@@ -86,7 +86,7 @@ def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
     if confidence is None:
         return RuledOut(
             cause=CAUSE,
-            because="Linux killed under its memory limit (cgroup), and the run held enough memory to be the victim",
+            because="Linux killed for memory under its limit (cgroup), and the run held enough to be the victim",
         )
     if _has_silent_scheduler(evidence):
         confidence *= SCHEDULED

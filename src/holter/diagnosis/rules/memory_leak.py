@@ -1,7 +1,7 @@
 """The memory of the program grew steadily until none was left: something holds on to what it should release.
 
 Warm-up and caches grow too, but only for a while. Losses that are kept with their graph, lists that collect outputs,
-models that are built again and again, and displayed values in a notebook do not.
+models that are built again and again, and displayed values in a notebook keep growing.
 
 Keep numbers instead of tensors (`loss.item()`), and compare two points in time with `tracemalloc` or `memray`.
 """

@@ -1,6 +1,6 @@
 """Somebody cancelled the job, and the scheduler ended it.
 
-`scancel` makes SLURM send SIGCONT and SIGTERM, then SIGKILL where the program stays, and write `CANCELLED` into the
+`scancel` makes SLURM send SIGCONT and SIGTERM, then SIGKILL if the program stays, and write `CANCELLED` into the
 job's output. A signal that was sent by hand, past the scheduler, leaves the job as failed instead.
 
 Ask who cancelled it (`sacct -j JOB --format=State%30` names the user); continue from the last checkpoint.

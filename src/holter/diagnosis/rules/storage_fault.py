@@ -4,7 +4,7 @@
 the Linux kernel log has the device's own words. EIO on a terminal that was closed, and a file system that was mounted
 read-only on purpose, look alike.
 
-Save what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the state of the network mount.
+Copy what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the state of the network mount.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The machine was so short of memory that everything waited for pages to come back from disk.
 
-Steps become many times slower, and whoever watches may take the run for a stuck one; often it is then killed for
+Steps become many times slower, and the run may look stuck; often it is then killed for
 memory.
 
 Use less memory than the machine has, or lower the number of workers; more swap only makes it last longer.
