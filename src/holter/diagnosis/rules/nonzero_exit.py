@@ -4,7 +4,7 @@
 failure. Some codes have a usual meaning: 2 for a wrong command line, 126 and 127 for a command that a shell could
 not run, 128 + n for a command ended by signal n.
 
-Look at the last lines that the program printed (`holter show RUN`), and for the place in the program that chose this exit code.
+Read the last lines that it printed (`holter show RUN`), and find the place in the program that chose this exit code.
 """
 
 import signal
