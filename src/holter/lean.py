@@ -7,6 +7,7 @@ from _thread import get_ident
 from types import ModuleType
 
 _UNNEEDED = "typing_extensions"
+_FOR_OTHERS = ("decimal", "uuid", "msgspec.inspect", "msgspec._json_schema")
 
 
 class _Absent:
@@ -38,6 +39,44 @@ def load_msgspec() -> None:
     finally:
         is_as_before = sys.meta_path is meanwhile and meanwhile[1:] == before
         sys.meta_path = before if is_as_before else [each for each in sys.meta_path if each is not absent]
+
+
+class _Stub(type):
+    """A class that has whatever is asked of it."""
+
+    def __getattr__(cls, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+class _StandIn(ModuleType):
+    """A module that has whatever is asked of it: a class of which there is no object."""
+
+    def __getattr__(self, name: str) -> type:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = _Stub(name, (), {})
+        setattr(self, name, made)
+        return made
+
+
+def load_msgspec_alone() -> None:
+    """Load it without what it does with values, and on questions, that a process of ours never has.
+
+    Not for the program's process, where others may want all of it. Who imports one of these modules later gets it.
+    """
+    if "msgspec" in sys.modules:
+        return
+    absent = [name for name in _FOR_OTHERS if name not in sys.modules]
+    sys.modules.update({name: _StandIn(name) for name in absent})
+    try:
+        load_msgspec()
+    except Exception:  # noqa: BLE001  another msgspec, which does something else with them
+        for name in [name for name in sys.modules if name.partition(".")[0] == "msgspec"]:
+            del sys.modules[name]
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
 
 
 def modules_in(package: ModuleType) -> list[str]:

@@ -29,10 +29,6 @@ DEAR = {
     "urllib",
 }
 
-LIST_OF_SIDECAR = (
-    "import sys; before = set(sys.modules); import holter.sidecar.__main__; "
-    "from holter.probes.sampler import open_sampler; open_sampler(); print(*set(sys.modules) - before)"
-)
 LIST_OF_RUN = (
     "import sys; before = set(sys.modules); import holter; holter.init(mode='offline').log({'loss': 1.0}); "
     "print(*set(sys.modules) - before)"
@@ -45,11 +41,34 @@ SEEN_BY_OTHERS = """
 import sys
 finders = sys.meta_path
 before = [*finders]
-import holter.sidecar, msgspec
+import holter.cli, msgspec
 assert "typing_extensions" not in sys.modules
 assert sys.meta_path is finders and finders == before
 import typing_extensions
 assert msgspec.json.decode(b'{"a": 1}', type=typing_extensions.TypedDict("Row", {"a": typing_extensions.Required[int]}))
+"""
+LATER_IN_A_SIDECAR = """
+from holter.lean import load_msgspec_alone
+load_msgspec_alone()
+import datetime, decimal, uuid, msgspec, msgspec.inspect, msgspec.json
+assert str(decimal.Decimal("1.5")) == "1.5" and len(str(uuid.uuid4())) == 36
+assert isinstance(msgspec.inspect.type_info(int), msgspec.inspect.IntType)
+class Row(msgspec.Struct):
+    name: str
+    when: datetime.datetime | None = None
+for codec in (msgspec.json, msgspec.msgpack):
+    assert codec.decode(codec.encode(Row("a")), type=Row) == Row("a")
+"""
+ANOTHER_MSGSPEC = """
+import sys
+import holter.lean
+class Fails(holter.lean._StandIn):
+    def __getattr__(self, name):
+        raise AttributeError(name)
+holter.lean._StandIn = Fails
+holter.lean.load_msgspec_alone()
+import decimal, msgspec
+assert msgspec.json.decode(b"1.5", type=decimal.Decimal) == decimal.Decimal("1.5")
 """
 
 
@@ -74,7 +93,21 @@ def loaded_by(program: str, **environ: str) -> set[str]:
 
 
 def test_a_sidecar_starts_without_what_only_some_of_them_need() -> None:
-    assert loaded_by(LIST_OF_SIDECAR) & (DEAR | {"typing_extensions"}) == set()
+    command = [sys.executable, "-X", "importtime", "-m", "holter.sidecar"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    loaded = {line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")}
+    assert {"msgspec", "holter.sidecar.loop"} <= loaded
+    unneeded = {"decimal", "platform", "selectors", "socket", "textwrap", "uuid"}
+    # It is asked for, and not found.
+    assert (loaded - {"typing_extensions"}) & (DEAR | unneeded) == set()
+
+
+def test_what_a_sidecar_loads_of_msgspec_is_whole_for_who_comes_later() -> None:
+    assert loaded_by(LATER_IN_A_SIDECAR) == set()
+
+
+def test_another_msgspec_is_loaded_with_all_that_it_wants() -> None:
+    assert loaded_by(ANOTHER_MSGSPEC) == set()
 
 
 def test_a_run_begins_without_what_only_some_of_them_need(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ STDOUT, STDERR, BOTH = 1, 2, 3
 """Which stream a piece of text came from; BOTH where the two were one and the same terminal, pipe or file."""
 
 DEFAULT_LIMIT = 32 << 20
-_PIECE = re.compile(r"(output(?:-([1-9]\d*))?)(?:\.(\d{12,}))?\.log")
+_PIECE = r"(output(?:-([1-9]\d*))?)(?:\.(\d{12,}))?\.log"
 MARK = struct.Struct("<QQII")
 """An entry of the index: from this byte of the piece on, the time in ns, the stream, bytes missing before it."""
 
@@ -49,7 +49,7 @@ def list_transcripts(directory: str) -> dict[str, list[Piece]]:
     """The pieces of every transcript in order, by name; the first transcript first. Raises OSError."""
     found: dict[tuple[int, str], list[Piece]] = {}
     for file in os.listdir(directory):
-        if match := _PIECE.fullmatch(file):
+        if file.startswith("output") and (match := re.fullmatch(_PIECE, file)):
             piece = Piece(int(match[3] or 0), os.path.join(directory, file))
             found.setdefault((int(match[2] or 1), match[1]), []).append(piece)
     return {name: sorted(pieces) for (_, name), pieces in sorted(found.items())}

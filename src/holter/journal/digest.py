@@ -7,8 +7,8 @@ import msgspec
 
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
-from holter.journal.frame import HEAD, ROW
-from holter.journal.reader import Frame, Skipped, scan
+from holter.journal.frame import HEAD, ROW, TAIL
+from holter.journal.reader import Frame, Skipped, Stretch, scan
 from holter.model.records import (
     FIRST_PACKED,
     LASTING,
@@ -155,3 +155,14 @@ def add_rows(result: Digest, data: bytes, frames: list[Frame], /, *, decoder: De
     if result.highest_step is not None:
         steps.append(result.highest_step)
     result.highest_step = max(steps, default=None)
+
+
+def add_stretches(result: Digest, data: bytes, stretches: list[Stretch], /) -> None:
+    """Count rows of which each is followed by one of its kind."""
+    for each in stretches:
+        result.rows += each.rows
+        if each.size < ROW.size + TAIL.size:
+            continue
+        steps = struct.Struct(f"<{HEAD.size}xq{each.size - HEAD.size - _STEP.size}x")
+        (highest,) = max(steps.iter_unpack(memoryview(data)[each.at : each.at + each.rows * each.size]))
+        result.highest_step = highest if result.highest_step is None else max(highest, result.highest_step)

@@ -2,12 +2,13 @@
 
 import os
 import zlib
+from typing import NamedTuple
 
 from holter.errors import JournalError
 from holter.journal.decoding import Decoder
-from holter.journal.digest import Digest, add_record, add_rows, is_control
+from holter.journal.digest import Digest, add_record, add_rows, add_stretches, is_control
 from holter.journal.frame import HEAD, HEADER_SIZE, RESIDUE, decode_header
-from holter.journal.reader import Frame, hop, is_whole, read_records
+from holter.journal.reader import Frame, Stretch, hop_over, is_whole, read_records
 from holter.journal.rundir import list_segments
 from holter.model.records import Opened, Saved
 
@@ -69,13 +70,14 @@ class _Journal:
         try:
             if self._at == HEADER_SIZE and not _has_header(file):
                 return
-            while (added := _read_whole(file, self._at))[1]:
-                self._add(*added, asked)
-                self._at += added[1][-1].stop + 4
+            while (added := _read_whole(file, self._at)).frames:
+                self._add(added, asked)
+                self._at += added.frames[-1].stop + 4
         finally:
             os.close(file)
 
-    def _add(self, data: bytes, frames: list[Frame], asked: list[tuple[Opened, Saved]]) -> None:
+    def _add(self, added: "_Added", asked: list[tuple[Opened, Saved]]) -> None:
+        data, frames, stretches = added
         for record in self._decoder.decode_all(data, [frame for frame in frames if is_control(frame)]):
             if isinstance(record, Opened):
                 self._fresh = self._fresh or Digest(self._journal, record)
@@ -84,7 +86,16 @@ class _Journal:
                 if isinstance(record, Saved):
                     asked.append((self._fresh.opened, record))
         if self._fresh is not None:
+            add_stretches(self._fresh, data, stretches)
             add_rows(self._fresh, data, frames, decoder=self._decoder)
+
+
+class _Added(NamedTuple):
+    """Whole records."""
+
+    data: bytes
+    frames: list[Frame]
+    stretches: list[Stretch]
 
 
 def _has_header(fd: int) -> bool:
@@ -96,13 +107,13 @@ def _has_header(fd: int) -> bool:
     return True
 
 
-def _read_whole(fd: int, at: int) -> tuple[bytes, list[Frame]]:
+def _read_whole(fd: int, at: int) -> _Added:
     """The next whole records from a place on, not all of them at once; none where there is none yet."""
     data = read_records(fd, at, CHUNK_BYTES)
-    frames, end = hop(data, 0)
+    frames, stretches, end = hop_over(data)
     if zlib.crc32(memoryview(data)[:end], RESIDUE) != RESIDUE:
-        frames = _walk(data)
-    return data, frames
+        frames, stretches = _walk(data), []
+    return _Added(data, frames, stretches)
 
 
 def _walk(data: bytes) -> list[Frame]:

@@ -4,9 +4,10 @@ import errno
 import os
 import re
 
-_SEGMENT = re.compile(r"([0-9a-f]{32})-(\d{6})\.seg")
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_JOURNAL = re.compile(r"[0-9a-f]{32}")
+_RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+_JOURNAL_CHARACTERS = 32
+_SEGMENT_CHARACTERS = len("-000000.seg") + _JOURNAL_CHARACTERS
+_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def data_directory(environ: "os._Environ[str] | dict[str, str]") -> str:
@@ -24,12 +25,12 @@ def run_directory(data: str, run: str) -> str:
 
 def is_run_id(text: str) -> bool:
     """Whether it can name a run's directory, and nothing else."""
-    return _RUN_ID.fullmatch(text) is not None
+    return re.fullmatch(_RUN_ID, text) is not None
 
 
 def is_journal_id(text: str) -> bool:
     """Whether it is a journal's uuid as it stands in the names of its segments."""
-    return _JOURNAL.fullmatch(text) is not None
+    return len(text) == _JOURNAL_CHARACTERS and _HEXADECIMAL.issuperset(text)
 
 
 def sync_directory(directory: str) -> None:
@@ -76,9 +77,17 @@ def list_segments(run_dir: str) -> dict[str, list[str]]:
     """The paths of each journal's segments in the order in which they were written, by journal."""
     journals: dict[str, list[str]] = {}
     for name in sorted(os.listdir(run_dir)):
-        if match := _SEGMENT.fullmatch(name):
-            journals.setdefault(match[1], []).append(os.path.join(run_dir, name))
+        if _is_segment(name):
+            journals.setdefault(name[:_JOURNAL_CHARACTERS], []).append(os.path.join(run_dir, name))
     return journals
+
+
+def _is_segment(name: str) -> bool:
+    """Whether it is a segment's; without a pattern, which would have to be compiled at each start."""
+    if len(name) != _SEGMENT_CHARACTERS or not name.endswith(".seg"):
+        return False
+    journal, dash, number = name.removesuffix(".seg").partition("-")
+    return bool(dash) and is_journal_id(journal) and number.isdecimal()
 
 
 def used_bytes(run_dir: str) -> int:

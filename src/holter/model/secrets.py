@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 MASK = "…"
 Span = tuple[int, int]
 
+# What each name below ends with, in small letters.
+_LAST_WORDS = ("key", "id", "token", "jwt", "secret", "password", "passwd", "passphrase", "credential", "credentials")
 # Of a tokenizer: `--eos_token "</s>"`, `--max-token 512`.
 _NO_SECRET = r"(?!.*(?:bos|cls|eos|image|mask|max|num|pad|sep|special|stop|unk)[-_.]?token$)"
-_NAME = re.compile(
+_NAME = (
     rf"(?i)^{_NO_SECRET}[-+~]*([a-z0-9]+[-_.])*"
     r"((access|api|auth|private|secret|signing)[-_]?key([-_]?id)?|token|jwt|secret|password|passwd|passphrase|credentials?)$"
 )
-_OPAQUE = re.compile(r"[0-9a-f]{40}|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9+=_]{32,}")
+_OPAQUE = r"[0-9a-f]{40}|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9+=_]{32,}"
+_LEAST_OPAQUE = 32
 
 # Each by the word with which it begins, in small letters: to search for a word is fifty times as fast as for a pattern.
 # What is to be hidden is the group, or all of it where there is none.
@@ -55,13 +58,15 @@ _BY_SHAPE = {
     b"dapi": rb"\bdapi[0-9a-f]{32}",
     b"eyj": rb"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",
 }
-_VISIBLE = re.compile(rb"\S")
-_FILE_OF_PATCH = re.compile(rb"(?m)^(?=diff --git )")
+_VISIBLE = rb"\S"
+_FILE_OF_PATCH = rb"(?m)^(?=diff --git )"
 
 
 def tells_of_secret(name: str) -> bool:
     """Whether somebody who calls a variable or an option so keeps a secret in it."""
-    return _NAME.match(name) is not None
+    if name.isascii() and not name.lower().rstrip("\n").endswith(_LAST_WORDS):
+        return False
+    return _compiled(_NAME).match(name) is not None
 
 
 def find_secrets(data: bytes, *, is_code: bool = False) -> Iterator[Span]:
@@ -86,13 +91,13 @@ def masked(data: bytes, *, is_code: bool = False) -> bytes:
 
 def masked_patch(patch: bytes) -> bytes:
     """The same for changes to files, of which those in Python are code."""
-    files = _FILE_OF_PATCH.split(patch)
+    files = _compiled(_FILE_OF_PATCH).split(patch)
     return b"".join(masked(each, is_code=each.partition(b"\n")[0].endswith((b".py", b'.py"'))) for each in files)
 
 
 def stars(secret: bytes) -> bytes:
     """As many `*` as it has visible bytes; its lines stay lines."""
-    return _VISIBLE.sub(b"*", secret)
+    return _compiled(_VISIBLE).sub(b"*", secret)
 
 
 def mask(text: str) -> str:
@@ -105,7 +110,7 @@ def mask(text: str) -> str:
 
 def mask_value(value: str) -> str:
     """The same for a whole value: one long word that nobody would write by hand is a key as well."""
-    return MASK if _OPAQUE.fullmatch(value) else mask(value)
+    return MASK if len(value) >= _LEAST_OPAQUE and _compiled(_OPAQUE).fullmatch(value) else mask(value)
 
 
 def mask_arguments(arguments: Sequence[str]) -> list[str]:

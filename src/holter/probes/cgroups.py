@@ -67,7 +67,7 @@ def parse_mounts(text: bytes) -> list[Mount]:
 
 
 def _unescape(path: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
+    return path if "\\" not in path else re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
 
 
 def _directories(path: str, mounts: list[Mount]) -> tuple[str, ...]:

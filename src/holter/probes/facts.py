@@ -1,7 +1,6 @@
 """What is worth knowing once about a run's host and program."""
 
 import os
-import platform
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -124,8 +123,8 @@ def _host(proc: str) -> dict[str, Any]:
     return {
         "hostname": host_name(),
         "os": operating_system(),
-        "kernel": platform.release(),
-        "machine": platform.machine(),
+        "kernel": os.uname().release,
+        "machine": os.uname().machine,
         "cpu_count": os.cpu_count(),
         "memory_total_bytes": _memory_total(proc),
         "overcommit_mode": overcommit_mode(proc),
@@ -148,7 +147,7 @@ def operating_system(release_file: str = "/etc/os-release") -> str:
     for line in (read_file(release_file) or b"").decode(errors="replace").splitlines():
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip("\"'")
-    return platform.system()
+    return os.uname().sysname
 
 
 def container_hint(environment: Mapping[str, str]) -> str | None:
@@ -159,7 +158,7 @@ def container_hint(environment: Mapping[str, str]) -> str | None:
     for path, kind in CONTAINER_FILES.items():
         if os.path.exists(path):
             return kind
-    if "microsoft" in platform.release().lower():
+    if "microsoft" in os.uname().release.lower():
         return "wsl"
     return environment.get("container")
 
@@ -208,7 +207,7 @@ def _python(program: _Program) -> dict[str, str | None] | None:
     is_ours = executable is not None and executable == os.path.realpath(sys.executable)
     if not is_ours and not _is_interpreter(executable or ""):
         return None
-    return {"executable": executable, "version": platform.python_version() if is_ours else None}
+    return {"executable": executable, "version": sys.version.split()[0] if is_ours else None}
 
 
 def _is_interpreter(path: str) -> bool:

@@ -1,14 +1,11 @@
 """The packages that an interpreter can import."""
 
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 
 TIMEOUT_S = 2.0
-# The folder's name has both; reading and parsing each package's metadata takes a hundred times as long.
-INFO_NAME = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-py\d.*)?\.(dist|egg)-info")
 
 
 def installed_packages(executable: str) -> list[str]:
@@ -45,8 +42,20 @@ def _packages(directories: Iterable[str]) -> list[str]:
 
 def _packages_in(directory: str) -> Iterator[tuple[str, str]]:
     for entry in _names_in(directory):
-        if match := INFO_NAME.fullmatch(entry):
-            yield re.sub(r"[-_.]+", "-", match["name"]).lower(), match["version"]
+        if entry.endswith((".dist-info", ".egg-info")):
+            # The folder's name has both; reading and parsing each package's metadata takes a hundred times as long.
+            name, _, rest = entry.rpartition(".")[0].partition("-")
+            version, _, python = rest.partition("-")
+            if name and version and (not python or (python.startswith("py") and python[2:3].isdigit())):
+                yield _normalized(name), version
+
+
+def _normalized(name: str) -> str:
+    """As package indexes write it."""
+    name = name.lower().replace("_", "-").replace(".", "-")
+    while "--" in name:
+        name = name.replace("--", "-")
+    return name
 
 
 def _names_in(directory: str) -> list[str]:

@@ -1,9 +1,9 @@
 """The sidecar's one loop: sleeps until something happens or a second has passed."""
 
+import _socket  # the module above it takes three milliseconds to load, and nothing here needs it
 import contextlib
 import os
 import select
-import socket
 import time
 
 from holter.model.clock import Clock
@@ -27,7 +27,7 @@ URGENT_S = 0.01
 class Link:
     """The way back to one process, with a pidfd of it for the runs that it will announce here."""
 
-    def __init__(self, end: socket.socket, pidfd: int) -> None:
+    def __init__(self, end: _socket.socket, pidfd: int) -> None:
         self.end = end
         self.pidfd = pidfd
         self.lines = Lines()
@@ -52,7 +52,7 @@ class Link:
     def send(self, line: bytes) -> None:
         """Say something to the process. Never blocks: one that does not listen is not waited for."""
         with contextlib.suppress(OSError):
-            self.end.send(line, socket.MSG_DONTWAIT | getattr(socket, "MSG_NOSIGNAL", 0))
+            self.end.send(line, _socket.MSG_DONTWAIT | getattr(_socket, "MSG_NOSIGNAL", 0))
 
     def close(self) -> None:
         """Idempotent."""
@@ -65,7 +65,7 @@ class Link:
 class Sidecar:
     """Watches the runs of the processes that handed themselves over; leaves when there is nothing left to watch."""
 
-    def __init__(self, end: socket.socket, pidfd: int) -> None:
+    def __init__(self, end: _socket.socket, pidfd: int) -> None:
         self._clock = Clock()
         self._links = [Link(end, pidfd)]
         self._runs: dict[str, tuple[WatchedRun, Lead]] = {}
@@ -204,7 +204,7 @@ class Sidecar:
         """Close the ways back so that a message either reached us or fails at the sender, who then starts another."""
         for link in self._links:
             with contextlib.suppress(OSError):
-                link.end.shutdown(socket.SHUT_RDWR)
+                link.end.shutdown(_socket.SHUT_RDWR)
             while lines := link.receive():
                 for line in lines:
                     self._understand(line, link)

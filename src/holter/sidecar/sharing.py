@@ -1,8 +1,8 @@
 """Makes one sidecar serve a run on a host: the first takes the lead, later ones hand their process over to it."""
 
+import _socket
 import fcntl
 import os
-import socket
 import struct
 import time
 
@@ -14,17 +14,19 @@ HAND_OVER_WITHIN_S = 5.0
 class Lead:
     """The right to watch a run on this host, and the door at which other sidecars hand over. Closed by its owner."""
 
-    def __init__(self, lock_fd: int, door: socket.socket) -> None:
+    def __init__(self, lock_fd: int, door: _socket.socket) -> None:
         self._lock_fd = lock_fd
         self.door = door
 
-    def accept(self) -> tuple[Watch, socket.socket, int] | None:
+    def accept(self) -> tuple[Watch, _socket.socket, int] | None:
         """A process that another sidecar hands over: what to watch, its way back, its pidfd. None for strangers."""
         try:
-            guest, _ = self.door.accept()
+            fd, _ = self.door._accept()  # type: ignore[attr-defined]  # what `accept` of the module above calls
         except OSError:
             return None
-        with guest:
+        import socket  # three milliseconds, for those who are not alone
+
+        with socket.socket(fileno=fd) as guest:
             guest.settimeout(1.0)
             try:
                 if not _is_same_user(guest):
@@ -37,7 +39,7 @@ class Lead:
             for fd in fds:
                 os.close(fd)
             return None
-        link = socket.socket(fileno=fds[0])
+        link = _socket.socket(fileno=fds[0])
         link.setblocking(False)
         return watch, link, fds[1] if len(fds) > 1 else -1
 
@@ -57,7 +59,7 @@ def take_lead(directory: str) -> Lead | None:
         return None
     except OSError:
         pass  # a file system without locks: then everybody watches for itself, which costs memory, not truth
-    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     door.setblocking(False)
     # An abstract address: no path to be too long, nothing to be left behind. Anybody may bind one, so nobody can guess
     # it: the lock's file, which is its user's alone, has it.
@@ -71,8 +73,10 @@ def take_lead(directory: str) -> Lead | None:
     return Lead(fd, door)
 
 
-def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> Lead | None:
+def hand_over(watch: Watch, link: _socket.socket, *, pidfd: int) -> Lead | None:
     """Give the process to the sidecar that leads; returns the lead instead if that one is just leaving."""
+    import socket
+
     deadline = time.monotonic() + HAND_OVER_WITHIN_S
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as guest:
@@ -92,7 +96,7 @@ def hand_over(watch: Watch, link: socket.socket, *, pidfd: int) -> Lead | None:
 
 
 def _lock_path(directory: str) -> str:
-    return os.path.join(directory, f"sidecar-{socket.gethostname()}.lock")
+    return os.path.join(directory, f"sidecar-{_socket.gethostname()}.lock")
 
 
 def _address_of_leader(directory: str) -> bytes:
@@ -104,9 +108,9 @@ def _abstract(address: str) -> bytes:
     return b"\0holter/" + address.encode()
 
 
-def _is_same_user(end: socket.socket) -> bool:
+def _is_same_user(end: _socket.socket) -> bool:
     """Whether the other end was made by a process of ours, as the kernel says: also of one that listens."""
-    peer = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    peer = end.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
     return bool(struct.unpack("3i", peer)[1] == os.geteuid())
 
 

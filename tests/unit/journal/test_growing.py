@@ -24,7 +24,7 @@ def grown(growing: GrowingDigests) -> list[dict[str, object]]:
 
 def _said(each: object) -> dict[str, object]:
     fields = msgspec.structs.asdict(each)  # type: ignore[arg-type]  # a Digest
-    return {name: fields[name] for name in ("journal", "described", "config", "last", "said", "highest_step")}
+    return {name: fields[name] for name in ("journal", "described", "config", "last", "said", "rows", "highest_step")}
 
 
 def test_each_update_takes_in_what_was_added(tmp_path: Path) -> None:
@@ -36,6 +36,18 @@ def test_each_update_takes_in_what_was_added(tmp_path: Path) -> None:
         journal.say(Configured(at_ns=BEGAN_NS, config={"part": part}), Facts(at_ns=BEGAN_NS, facts={"part": part}))
         growing.update()
         assert grown(growing) == whole(tmp_path)
+
+
+def test_rows_that_stand_behind_one_another_are_counted_and_the_highest_step_is_found_among_them(
+    tmp_path: Path,
+) -> None:
+    growing = GrowingDigests(str(tmp_path))
+    journal = Journal(tmp_path, alive())
+    for steps in (range(300), [-5, 7_000, 3], [1], range(200, 100, -1), [1 << 40, -(1 << 40), 0]):
+        journal.log(steps).log(range(2), rate=0.5)
+        growing.update()
+        assert grown(growing) == whole(tmp_path)
+    assert growing.digests[0].highest_step == 1 << 40
 
 
 def test_segment_follows_segment(tmp_path: Path) -> None:

@@ -289,9 +289,15 @@ def test_of_a_process_that_is_gone_the_host_is_still_known(tmp_path: Path) -> No
 
 def test_the_packages_of_another_environment_are_found_beside_its_interpreter(tmp_path: Path) -> None:
     site = tmp_path / "env" / "lib" / "python3.12" / "site-packages"
-    for name in ("torch-2.6.0+cu124.dist-info", "Nice_Name-1.0.dist-info", "torch"):
+    for name in ("torch-2.6.0+cu124.dist-info", "Nice__Na.me-1.0.dist-info", "torch", "-1.dist-info", "no.dist-info"):
         (site / name).mkdir(parents=True)
-    assert packages_beside(str(tmp_path / "env" / "bin" / "python")) == ["nice-name==1.0", "torch==2.6.0+cu124"]
+    for name in ("old-3-py3.12.egg-info", "odd-3-x.egg-info"):
+        (site / name).mkdir()
+    assert packages_beside(str(tmp_path / "env" / "bin" / "python")) == [
+        "nice-na-me==1.0",
+        "old==3",
+        "torch==2.6.0+cu124",
+    ]
     assert packages_beside("/nowhere/bin/python") == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 FAILS = """
 import socket, sys, threading
-import holter.sidecar.__main__ as sidecar
+import holter.sidecar.watching as sidecar
 from holter.sidecar.loop import Sidecar
 
 def fail(self, watch, lead):

@@ -7,10 +7,10 @@ known to descend from a followed process though its parent came and went unseen.
 Linux only, in the first network and pid namespaces; before about 6.6 only for a privileged process.
 """
 
+import _socket
 import contextlib
 import errno
 import os
-import socket
 import struct
 import time
 from array import array
@@ -88,7 +88,7 @@ class Connector:
         family: hears of births; None where there is none, and then grandchildren are known only by their parents.
     """
 
-    def __init__(self, link: socket.socket, family: socket.socket | None = None) -> None:
+    def __init__(self, link: _socket.socket, family: _socket.socket | None = None) -> None:
         self._link = link
         self._family = family
         self._followed: set[int] = set()
@@ -193,7 +193,7 @@ class Connector:
 def open_connector() -> Connector | None:
     """Return a connector, or None where the kernel, a namespace or the lack of a right does not allow one."""
     # In other pid namespaces the pids that we hear of are not those that we know.
-    if not hasattr(socket, "AF_NETLINK") or pid_namespace() != INITIAL_PID_NAMESPACE:
+    if not hasattr(_socket, "AF_NETLINK") or pid_namespace() != INITIAL_PID_NAMESPACE:
         return None
     link = _listen(filter_program(set()), PROC_EVENT_EXIT)
     if link is None:
@@ -201,14 +201,14 @@ def open_connector() -> Connector | None:
     return Connector(link, _listen(family_filter(), PROC_EVENT_FORK | PROC_EVENT_EXIT))
 
 
-def _listen(program: bytes, events: int) -> socket.socket | None:
+def _listen(program: bytes, events: int) -> _socket.socket | None:
     link = None
     try:
-        link = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, NETLINK_CONNECTOR)
+        link = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC, NETLINK_CONNECTOR)
         link.setblocking(False)
-        for option in (socket.SO_RCVBUF, SO_RCVBUFFORCE):
+        for option in (_socket.SO_RCVBUF, SO_RCVBUFFORCE):
             with contextlib.suppress(OSError):
-                link.setsockopt(socket.SOL_SOCKET, option, QUEUE_BYTES)
+                link.setsockopt(_socket.SOL_SOCKET, option, QUEUE_BYTES)
         attach_filter(link, program)
         link.bind((0, CN_IDX_PROC))
         link.send(listen_message(events, with_mask=kernel_version(os.uname().release) >= MASKS_SINCE))
@@ -227,7 +227,7 @@ def _put(kept: dict[int, T], pid: int, value: T) -> None:
         del kept[next(iter(kept))]
 
 
-def _received(link: socket.socket) -> Iterator[bytes]:
+def _received(link: _socket.socket) -> Iterator[bytes]:
     for _ in range(MOST_DRAINED):
         try:
             yield link.recv(4096)
@@ -341,7 +341,7 @@ def _as_loaded(number: int) -> int:
     return int.from_bytes(struct.pack("=I", number), "big")
 
 
-def attach_filter(link: socket.socket, program: bytes) -> None:
+def attach_filter(link: _socket.socket, program: bytes) -> None:
     """Replace the socket's filter at once. Raises OSError."""
     code = array("B", program)
-    link.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(code) // 8, code.buffer_info()[0]))
+    link.setsockopt(_socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(code) // 8, code.buffer_info()[0]))
