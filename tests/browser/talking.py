@@ -15,7 +15,7 @@ print("\x1b]0;a title of its own\x07after the title \x1b]8;;javascript:alert(1)\
 for part in range(101):
     sys.stdout.write(f"\rprogress {part:3d} %")
 print()
-for line in range(int(os.environ.get("LINES", "LINES_USUALLY"))):
+for line in range(int(os.environ.get("TALK_LINES", "LINES_USUALLY"))):
     print(f"line {line} of the loss" + (" with a Needle in it" if line in (17, 201) else ""))
 sys.stdout.flush()
 for step in range(10):
@@ -37,7 +37,7 @@ def record_talk(server: Served, **environment: str) -> str:
         answer = server.http.get(f"/runs/{found}")
         if answer.status_code != 200 or answer.json()["state"] == "running" or sidecars(f"/runs/{found}"):
             return False
-        return bool(server.get(f"/runs/{found}/console", tail=1)["total"] > int(environment.get("LINES", LINES)))
+        return bool(server.get(f"/runs/{found}/console", tail=1)["total"] > int(environment.get("TALK_LINES", LINES)))
 
     wait_until(is_there, within_s=60)
     return found

@@ -15,7 +15,7 @@ IN_SIGHT = "([where, text]) => document.querySelector(where)?.textContent.includ
 
 
 def test_colours_are_colours_and_markup_is_text(watched: Watched, server: Served) -> None:
-    found = record_talk(server, N="talk", LINES="5")
+    found = record_talk(server, N="talk", TALK_LINES="5")
     page = watched.open(f"/p/talk/r/{found}/logs")
     green = page.locator("span.bold", has_text="green words")
     expect(green).to_be_visible()
@@ -63,7 +63,7 @@ def test_the_next_hit_comes_with_its_neighbours_and_behind_the_last_comes_the_fi
 
 
 def test_a_text_that_is_in_every_line_is_gone_through_one_by_one(watched: Watched, server: Served) -> None:
-    found = record_talk(server, N="talk", LINES="2500")
+    found = record_talk(server, N="talk", TALK_LINES="2500")
     page = watched.open(f"/p/talk/r/{found}/logs#L2000")
     expect(page.locator("#L2000.chosen")).to_be_in_viewport()
     chosen = page.locator(".chosen .number")
@@ -102,7 +102,7 @@ def test_a_moment_of_the_diagnosis_leads_to_its_place_in_the_log(watched: Watche
 
 
 def test_a_million_lines_open_at_their_end_and_are_searched(watched: Watched, server: Served) -> None:
-    found = record_talk(server, N="long", LINES=str(MILLION))
+    found = record_talk(server, N="long", TALK_LINES=str(MILLION))
     deadline = time.monotonic() + 60
     while server.get(f"/runs/{found}/console", tail=1)["total"] < MILLION and time.monotonic() < deadline:
         time.sleep(0.3)
