@@ -34,7 +34,7 @@ export function details(/** @type {import('../../types/lab').Figures} */ figures
   const lines = [`The notebook's kernel holds ${size(figures.kernel_bytes)}${several}.`];
   if (memory) {
     const whose = memory.of === 'container' ? 'Its memory limit' : "The machine's memory";
-    lines.push(`${whose} is ${size(memory.limit_bytes)}, of which ${size(memory.used_bytes)} is in use by everything under it.`);
+    lines.push(`${whose} is ${size(memory.limit_bytes)}, of which ${size(memory.used_bytes)} is in use.`);
   }
   for (const gpu of figures.gpus) {
     const own = gpu.kernel_bytes === null ? '' : `, ${size(gpu.kernel_bytes)} of it by the notebook's kernel`;

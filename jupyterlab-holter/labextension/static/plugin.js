@@ -12,7 +12,7 @@ export function makePlugin(lab) {
   const statusBarToken = lab.statusbar?.IStatusBar;
   return {
     id: ID,
-    description: 'Shows how near a kernel is to its memory limit, and why one died.',
+    description: "Shows how near a notebook's kernel is to its memory limit, and why one died.",
     autoStart: true,
     requires: [lab.notebook.INotebookTracker],
     optional: statusBarToken ? [statusBarToken] : [],
