@@ -1,11 +1,11 @@
 """The files of a run's directory that say again, for people and scripts, what its journals say."""
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from holter.catalog.json_text import to_json
 from holter.catalog.run_view import PROGRAM, described_as, merged_config, merged_facts, merged_summary, newest_of
 from holter.catalog.yaml_text import to_yaml
 from holter.journal.digest import Digest
@@ -26,12 +26,12 @@ def project(digests: list[Digest]) -> dict[str, bytes]:
         return {}
     texts = {
         "config.yaml": _TITLE + to_yaml(merged_config(programs)),
-        "summary.json": _to_json(merged_summary(programs)),
+        "summary.json": to_json(merged_summary(programs)),
     }
     facts = merged_facts(digests)
     if facts:
         packages = facts.pop("packages", None) or []
-        texts["metadata.json"] = _to_json({**_identity(programs), **facts})
+        texts["metadata.json"] = to_json({**_identity(programs), **facts})
         texts["requirements.txt"] = "".join(f"{package}\n" for package in packages)
     return {name: text.encode("utf-8", "replace") for name, text in texts.items() if text}
 
@@ -53,7 +53,3 @@ def _identity(programs: list[Digest]) -> dict[str, Any]:
         started = datetime.fromtimestamp(described.started_ns / 1e9, UTC)
         known |= {"project": described.project, "name": described.name, "started_at": started.isoformat()}
     return known
-
-
-def _to_json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 # Words that need no quotes: they begin with a letter, and nothing in them means anything to YAML.
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*")
+_PLAIN = r"[A-Za-z_/][A-Za-z0-9_./+-]*(?: [A-Za-z0-9_./+-]+)*"
 _WORDS = frozenset("y n yes no on off true false null none".split())
 # A key that is longer must be announced with a question mark; YAML allows 1,024 characters.
 _LONGEST_KEY = 1000
@@ -73,7 +73,7 @@ def _float(value: float) -> str:
 
 
 def _text(text: str) -> str:
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+    if re.fullmatch(_PLAIN, text) and text.lower() not in _WORDS:
         return text
     return f'"{"".join(map(_character, text))}"'
 

@@ -7,8 +7,8 @@ import msgspec
 
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import Decoder, LoggedRow
-from holter.journal.frame import HEAD, ROW, TAIL
-from holter.journal.reader import Frame, Skipped, Stretch, scan
+from holter.journal.frame import HEAD, HEADER_SIZE, ROW, TAIL, decode_header
+from holter.journal.reader import Frame, Skipped, Stretch, is_whole, scan
 from holter.model.records import (
     FIRST_PACKED,
     LASTING,
@@ -79,13 +79,23 @@ def read_opened(path: str) -> Opened | None:
     with open(path, "rb") as file:
         data = file.read(16 << 10)
     try:
-        frames = scan(data).frames
+        frames = _first_frame(data) or scan(data).frames
     except JournalError:
         return None
     for record in Decoder().decode_all(data, frames[:1]):
         if isinstance(record, Opened):
             return record
     return None
+
+
+def _first_frame(data: bytes) -> list[Frame]:
+    """That of a sound segment, without a look at all that follow; none where it must be searched for."""
+    try:
+        decode_header(data)
+    except JournalError:
+        return []
+    following = is_whole(data, HEADER_SIZE)
+    return [Frame(HEAD.unpack_from(data, HEADER_SIZE)[1], HEADER_SIZE, following - 4)] if following else []
 
 
 def _digest_segment(journal: str, data: bytes) -> Digest | None:

@@ -8,7 +8,7 @@ import msgspec
 from holter.model.evidence import Caught
 from holter.model.secrets import mask_arguments
 
-NAME = re.compile(r"signals(-\d+)?\.log")
+NAME = r"signals(-\d+)?\.log"
 # The witness stops at two: what is behind was not written by it.
 MOST_BYTES = 4 << 20
 MOST_LINES = 20_000
@@ -33,7 +33,7 @@ def log_name(rank: int | None) -> str:
 def read_signal_log(directory: str) -> SignalLog:
     """All logs of a run. Raises nothing: a file that can't be read is as good as none."""
     try:
-        names = sorted(name for name in os.listdir(directory) if NAME.fullmatch(name))
+        names = sorted(name for name in os.listdir(directory) if re.fullmatch(NAME, name))
     except OSError:
         return SignalLog()
     logs = [parse_signal_log(_read(os.path.join(directory, name))) for name in names]
