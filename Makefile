@@ -15,11 +15,12 @@ ifneq ($(filter output-sync,$(.FEATURES)),)
 MAKEFLAGS += --output-sync=target
 endif
 
-# Most tests wait for processes of theirs: two for each core keep it busy. Those that share something costly stay together.
+# Most tests wait for processes of theirs: two for each core keep it busy. Those of one file stay together, since they may
+# share something costly, and the order is that of tests/conftest.py.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Compiled once, not by each process of each test.
 export PYTHONDONTWRITEBYTECODE :=
-IN_PARALLEL := -n $(shell expr 2 \* $(CORES)) --dist loadgroup
+IN_PARALLEL := -n $(shell expr 2 \* $(CORES)) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test check bench bench-server bench-page bench-test zoo format lint types quick-tests every-test system-packages
 

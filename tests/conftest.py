@@ -13,6 +13,9 @@ FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "SLURM_", "TORCHELASTIC_")
 
 SOURCE = Path(__file__).parents[1] / "src" / "holter"
 
+TESTS = Path(__file__).parent
+QUICK = ("unit", "contract", "architecture")
+
 IN_CI = os.environ.get("CI") == "true"
 ALLOWED_SKIP = "not on this platform:"
 
@@ -27,18 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share something costly stay together, in the process that made it."""
-    for item in items:
-        if _shares_something(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
-def _shares_something(item: pytest.Item) -> bool:
-    # The only place that knows which fixtures an item will get, through others too.
-    definitions = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
-    return any(each.scope != "function" and each.baseid.startswith("tests/") for found in definitions for each in found)
+    """What waits for processes comes first: the quick ones fill the time at the end."""
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] in QUICK)
 
 
 @pytest.fixture(autouse=True)
