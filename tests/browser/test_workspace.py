@@ -86,7 +86,7 @@ def test_runs_and_charts_are_there(workspace: Page, take: Callable[[str], None])
 def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
     workspace.get_by_role("button", name=re.compile("^Run ·")).click()
     expect(workspace).to_have_url(re.compile("sort=name"))
-    workspace.wait_for_function("document.querySelector('[role=row] a')?.innerText === 'broken'")
+    workspace.wait_for_function("() => document.querySelector('[role=row] a')?.innerText === 'broken'")
     assert names(workspace) == ["broken", "killed", "quick", "slow"]
     workspace.get_by_label("Filter runs in words").fill("state = failed or config.lr < 0.05")
     expect(workspace.get_by_role("row")).to_have_count(3)
