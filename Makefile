@@ -43,7 +43,7 @@ bench-server: $(READY) ## measure what the server's index costs, beside MLflow, 
 bench-page: $(READY) system-packages ## measure the web page in Chromium, beside MLflow's and trackio's
 	@$(PYTHON) benchmarks/page_run.py $(BENCH_ARGS)
 
-bench-test: $(READY) ## a quick pass of every benchmark, to see that all of them work
+bench-test: $(READY) system-packages ## a quick pass of every benchmark, to see that all of them work
 	@$(PYTHON) -m pytest tests/benchmarks $(PYTEST_ARGS)
 
 zoo: $(READY) system-packages ## provoke every fault in every mode, say how good the verdicts are, write docs/zoo.md
