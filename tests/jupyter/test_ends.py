@@ -39,7 +39,13 @@ def run_of(kernel: Kernel) -> str:
 
 
 def verdict(kernel: Kernel, run: str) -> tuple[str, str | None]:
-    told = why(kernel.jupyter.home, run)
+    told: dict[str, Any] = {}
+
+    def is_over() -> bool:  # Jupyter has read how its kernel left
+        told.update(why(kernel.jupyter.home, run))
+        return bool(told["state"] != "running")
+
+    wait_until(is_over)
     print(told)  # for who wants to know why a test failed
     return told["state"], told["cause"]
 
@@ -147,7 +153,8 @@ def test_an_interrupt_ends_a_cell_and_not_the_kernel(kernel: Kernel) -> None:
     kernel.begin(SLEEP)
     kernel.interrupt()
     wait_until(lambda: kernel.state == "idle")
-    assert verdict(kernel, run) == ("running", None)
+    told = why(kernel.jupyter.home, run)
+    assert (told["state"], told["cause"]) == ("running", None)
 
     time.sleep(SAMPLED_S)  # or the restart would be one with the interrupt
     kernel.restart()

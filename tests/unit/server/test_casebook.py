@@ -72,9 +72,8 @@ def test_what_came_while_a_verdict_was_made_is_in_the_next_one(
 ) -> None:
     def late(loaded: LoadedRun) -> Evidence:
         monkeypatch.setattr(module, "gather", gather)
-        exited = Exited(
-            at_ns=BEGAN_NS + 1, journal=loaded.digests[0].journal, pid=dead().pid, status=KILLED, source="wait"
-        )
+        [program] = [each.journal for each in loaded.digests if each.opened.writer == "client"]
+        exited = Exited(at_ns=BEGAN_NS + 1, journal=program, pid=dead().pid, status=KILLED, source="wait")
         Journal(run, dead(), kind="sidecar").say(exited).close()
         return gather(loaded)
 
