@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.errors import JournalError, UsageError
-from holter.journal.frame import HEADER_SIZE
+from holter.journal.frame import HEADER_SIZE, MAGIC, Header, encode_header
 from holter.journal.rundir import list_segments
 from holter.server.ingest.received import ReceivedRuns
 from holter.testing.clocks import FakeClock
@@ -53,26 +53,41 @@ def test_a_received_run_is_made_of_the_same_files(
     assert segments(tmp_path / "data" / "runs" / "r1") == segments(journal.directory)
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> RemoteJournal:
+    """The same one for each example: its id is random, and an example must come out the same when it is tried again."""
+    found = RemoteJournal(tmp_path_factory.mktemp("recorded") / "far", "r1", clock=FakeClock())
+    found.log(6_000)
+    return found
+
+
 @given(cuts=st.lists(st.integers(1, 60_000), max_size=30), seed=st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-def test_ranges_that_are_cut_repeated_and_disordered_add_up_to_the_same(cuts: list[int], seed: random.Random) -> None:
+def test_ranges_that_are_cut_repeated_and_disordered_add_up_to_the_same(
+    recorded: RemoteJournal, cuts: list[int], seed: random.Random
+) -> None:
+    data = recorded.stream()
     with scratch() as folder:
-        journal = RemoteJournal(Path(folder) / "far", "r1", clock=FakeClock())
-        journal.log(6_000)
-        data = journal.stream()
         received = ReceivedRuns(f"{folder}/data")
         have, sizes = 0, [*cuts, 1 << 20]
         while have < len(data):
             size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
             start = max(0, have + seed.choice([0, 0, -1000, 5000]))
-            answer = received.accept(journal.id, "r1", offset=start, data=data[start : start + size])
+            answer = received.accept(recorded.id, "r1", offset=start, data=data[start : start + size])
             assert answer >= have
             have = answer
             if seed.random() < 0.1:
                 received.close()
                 received = ReceivedRuns(f"{folder}/data")
         received.close()
-        assert segments(Path(folder) / "data" / "runs" / "r1") == segments(journal.directory)
+        assert segments(Path(folder) / "data" / "runs" / "r1") == segments(recorded.directory)
+
+
+def test_a_header_that_ends_like_another_begins_is_kept_whole(received: ReceivedRuns) -> None:
+    journal = bytes(range(16))
+    headers = (encode_header(Header(journal, 1, 0, at)) for at in range(100_000))
+    header = next(each for each in headers if each.endswith(MAGIC[:1]))
+    assert received.accept(journal.hex(), "r1", offset=0, data=header) == len(header)
 
 
 def test_a_gap_is_refused_with_the_offset_that_is_there(journal: RemoteJournal, received: ReceivedRuns) -> None:

@@ -174,14 +174,14 @@ class _ReceivedJournal:
             if len(data) < HEADER_SIZE and data[: len(MAGIC)] == MAGIC[: len(data)]:
                 return have
             raise JournalError(f"journal {self._journal} does not begin with the header of its first segment")
-        start = 0
+        start = last = 0
         for cut, header in self._segments_in(have, data):
             self._put(have + start, data[start:cut])
-            start = cut
+            start, last = cut, cut + HEADER_SIZE - 1
             if header.segment != self._number:
                 self._begin(header)
-        # A header that is cut off at the end of the range comes again as a whole.
-        stop = len(data) - _cut_off(data, start)
+        # A header that is cut off at the end of the range comes again as a whole; one that is here stays whole.
+        stop = len(data) - _cut_off(data, last)
         self._put(have + start, data[start:stop])
         return have + stop
 
@@ -237,12 +237,12 @@ def _make_durable(directory: str) -> None:
         sync_directory(os.path.dirname(directory))
 
 
-def _cut_off(data: bytes, start: int) -> int:
-    """How many bytes at the end may be the beginning of a header."""
-    at = data.find(MAGIC[:1], max(start, len(data) - HEADER_SIZE + 1))
+def _cut_off(data: bytes, after: int) -> int:
+    """How many bytes at the end may be the beginning of a header that comes after this place."""
+    at = data.find(MAGIC[:1], max(after + 1, len(data) - HEADER_SIZE + 1))
     while at >= 0:
         rest = data[at:]
-        if rest[: len(MAGIC)] == MAGIC[: len(rest)] and at > start:
+        if rest[: len(MAGIC)] == MAGIC[: len(rest)]:
             return len(rest)
         at = data.find(MAGIC[:1], at + 1)
     return 0
