@@ -1,12 +1,15 @@
 """What is loaded at every start, and more cheaply than it usually is."""
 
 import contextlib
+import importlib
 import os
 import sys
 from _thread import get_ident
+from collections.abc import Iterator
 from types import ModuleType
 
 _UNNEEDED = "typing_extensions"
+_SELDOM_USED = ("platform", "textwrap", "msgspec.inspect")
 _FOR_OTHERS = ("decimal", "uuid", "msgspec.inspect", "msgspec._json_schema")
 
 
@@ -22,10 +25,37 @@ class _Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+class _Later(ModuleType):
+    """A module that is loaded when something of it is used for the first time; the import alone costs nothing."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextlib.contextmanager
+def _loaded_later(*names: str) -> Iterator[None]:
+    """Who imports one of these meanwhile gets it when he needs it; nobody else sees anything of it."""
+    made = {name: _Later(name) for name in names if name not in sys.modules}
+    if (system := made.get("platform")) is not None:
+        system.__dict__["system"] = lambda: os.uname().sysname  # all that `uuid` asks it for
+    sys.modules.update(made)
+    try:
+        yield
+    finally:
+        for name, module in made.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
+
+
 def load_msgspec() -> None:
     """Load it without `typing_extensions`, a third of its weight: Python 3.11 has all that it takes from there.
 
-    To be called before anything else of ours is loaded; for everybody else both modules are as they always are.
+    And without what it needs only to describe types. To be called before anything else of ours is loaded; for everybody
+    else all these modules are as they always are.
     """
     if not sys.modules.keys().isdisjoint(("msgspec", _UNNEEDED)):
         return
@@ -34,7 +64,8 @@ def load_msgspec() -> None:
     before = sys.meta_path
     sys.meta_path = meanwhile = [absent, *before]
     try:
-        with contextlib.suppress(ImportError):  # whoever needs it imports it next, and is told why that fails
+        # Whoever needs it imports it next, and is told why that fails.
+        with contextlib.suppress(ImportError), _loaded_later(*_SELDOM_USED):
             import msgspec  # noqa: F401
     finally:
         is_as_before = sys.meta_path is meanwhile and meanwhile[1:] == before

@@ -2,6 +2,8 @@
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,3 +33,21 @@ def test_the_modules_of_an_archive_are_found_too(tmp_path: Path, monkeypatch: py
             archive.writestr(f"packed_rules/{name}.py", "")
     monkeypatch.syspath_prepend(str(tmp_path / "archive.zip"))
     assert modules_in(importlib.import_module("packed_rules")) == ["one", "two"]
+
+
+def test_what_msgspec_seldom_needs_is_loaded_when_it_is_used() -> None:
+    program = """
+import sys
+import holter
+holter.init
+import msgspec, uuid
+assert not {"platform", "textwrap", "msgspec.inspect"} & sys.modules.keys()
+assert uuid._LINUX == sys.platform.startswith("linux")
+assert msgspec.inspect.type_info(int) == msgspec.inspect.IntType()
+assert msgspec.json.schema(dict[str, int])["type"] == "object"
+import platform, textwrap
+assert uuid.platform.machine() == platform.machine()
+assert sys.modules["msgspec.inspect"] is msgspec.inspect
+assert textwrap.dedent("  a") == "a"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
