@@ -1,6 +1,7 @@
 """A server that is killed, whose disk is full, whose index is damaged; and what is received of runs elsewhere."""
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -271,6 +272,18 @@ def test_a_backup_while_runs_are_written_can_be_served(tmp_path: Path) -> None:
     with team_server(target) as restored:
         wait_until(lambda: restored.http.get("/runs/w1").status_code == 200)
         wait_until(lambda: steps(restored, "w1") > 100)
+        checked = holter("server", "check", "--data", str(target))
+        assert (checked.returncode, checked.stderr) == (0, "")
+        assert checked.stdout.startswith("1 run read (")
+    segment = max((target / "runs" / "w1").glob("*.seg"), key=lambda path: path.stat().st_size)
+    damaged = bytearray(segment.read_bytes())
+    damaged[2000] ^= 1
+    segment.write_bytes(damaged)
+    checked = holter("server", "check", "--json", "--data", str(target))
+    assert checked.returncode == 1
+    [finding] = json.loads(checked.stdout)["findings"]
+    assert finding["run"] == "w1"
+    assert segment.name in finding["what"]
 
 
 def test_commands_do_not_load_the_server() -> None:

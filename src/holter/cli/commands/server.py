@@ -8,12 +8,15 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
   holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
   holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
   holter server rebuild              make the index again from the journals, while no server runs
+  holter server check                look for bit rot, and compare the index with the journals; also while it runs
 """
 
 import argparse
 import os
 import sys
 import time
+
+from msgspec import to_builtins
 
 from holter.cli.figures import clean, moment, plural, size
 from holter.cli.parser import add_json
@@ -24,7 +27,7 @@ from holter.journal.rundir import data_directory
 
 GROUP = "look"
 
-ACTIONS = ("serve", "keys", "backup", "rebuild")
+ACTIONS = ("serve", "keys", "backup", "rebuild", "check")
 COLUMNS = (Column("ID"), Column("NAME", least=8), Column("SCOPE"), Column("MADE"))
 
 
@@ -45,7 +48,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do what the action says."""
     data = _data(args)
-    actions = {"serve": _serve, "keys": _keys, "backup": _backup, "rebuild": _rebuild}
+    actions = {"serve": _serve, "keys": _keys, "backup": _backup, "rebuild": _rebuild, "check": _check}
     return actions[args.action](args, data)
 
 
@@ -127,6 +130,33 @@ def _rebuild(args: argparse.Namespace, data: str) -> int:
         claim.close()
     print(f"The index of {plural(count, 'run')} in {data} is new.")
     return 0
+
+
+def _check(args: argparse.Namespace, data: str) -> int:
+    _expect(args, 0, "holter server check")
+    from holter.model.state import read_lateness
+    from holter.server.checking import Check
+    from holter.server.ingest.index_place import index_directory
+    from holter.storage.opening import open_storage
+
+    if not os.path.isdir(data):
+        raise UsageError(f"there is no data directory {data} to check")
+    storage = open_storage(f"sqlite:{index_directory(data, os.environ)}")
+    try:
+        check = Check(data, storage, lateness=read_lateness(os.environ))
+        found = list(check.run_all())
+    finally:
+        storage.close()
+    checked = check.checked
+    if args.json:
+        print_json({"findings": [to_builtins(each) for each in found], "checked": to_builtins(checked)})
+        return int(bool(found))
+    for each in found:
+        print(f"{each.run}: {clean(each.what)}; {each.do}")
+    read = f"{plural(checked.runs, 'run')} read ({size(checked.journal_bytes)}), {plural(checked.files, 'file')}"
+    result = plural(len(found), "finding") if found else "all well"
+    print(f"{read}, {plural(checked.compared, 'run')} compared with the index: {result}")
+    return int(bool(found))
 
 
 def _expect(args: argparse.Namespace, count: int, form: str) -> None:
