@@ -8,6 +8,7 @@ import pytest
 from holter.diagnosis.loading import load_rules
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import Evidence
+from tests.causes import examples_of
 from tests.zoo.modes import all_modes
 from tests.zoo.recorded import path_of, read_deaths
 
@@ -40,7 +41,7 @@ def texts_for(evidence: Evidence) -> Iterator[str]:
 def all_texts() -> set[str]:
     rules = [rule for rule in load_rules() if rule.module.startswith("holter.")]
     texts = {text for rule in rules for text in (rule.explanation, rule.remedy)}
-    texts |= {text for rule in rules for each in rule.examples for text in texts_for(each.evidence)}
+    texts |= {text for rule in rules for each in examples_of(rule.cause) for text in texts_for(each.evidence)}
     return texts | {text for evidence in deaths() for text in texts_for(evidence)}
 
 

@@ -15,6 +15,8 @@ from holter.diagnosis.loading import Rule, load_rules
 from holter.model.evidence import Evidence
 from holter.model.state import STATES
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
+from tests import causes
+from tests.causes import examples_of
 
 DIRECTORY = Path(rules.__path__[0])
 CAUSES = (
@@ -28,7 +30,8 @@ CAUSES = (
 CONTRIBUTING = "memory-leak swap-thrashing memory-taken-by-others gpu-shared notebook-holds-memory".split()
 IMPURE = frozenset("os io sys time datetime pathlib socket subprocess shutil tempfile random urllib threading".split())
 RULES = load_rules()
-EVIDENCE = [example.evidence for rule in RULES for example in rule.examples]
+EXAMPLES = {rule.cause: examples_of(rule.cause) for rule in RULES}
+EVIDENCE = [example.evidence for examples in EXAMPLES.values() for example in examples]
 
 
 @pytest.fixture(params=RULES, ids=lambda rule: rule.cause)
@@ -38,7 +41,7 @@ def rule(request: pytest.FixtureRequest) -> Rule:
 
 
 def verdicts(rule: Rule) -> list[Verdict]:
-    answers = [rule.diagnose(example.evidence) for example in rule.examples]
+    answers = [rule.diagnose(example.evidence) for example in EXAMPLES[rule.cause]]
     return [answer for answer in answers if isinstance(answer, Verdict)]
 
 
@@ -59,14 +62,19 @@ def test_its_docstring_is_the_cause_and_the_remedy(rule: Rule) -> None:
     assert rule.remedy.endswith(".")
 
 
+def test_there_are_no_examples_without_a_rule() -> None:
+    places = {path.stem for path in Path(causes.__path__[0]).glob("*.py")} - {"__init__", "example", "specimens"}
+    assert places == {each.cause.replace("-", "_") for each in RULES}
+
+
 def test_it_has_an_example_for_and_one_against(rule: Rule) -> None:
-    assert {example.fires for example in rule.examples} == {True, False}
+    assert {example.fires for example in EXAMPLES[rule.cause]} == {True, False}
 
 
 def test_its_examples_say_what_it_does(rule: Rule) -> None:
     wrong = [
         (number, example.fires)
-        for number, example in enumerate(rule.examples)
+        for number, example in enumerate(EXAMPLES[rule.cause])
         if isinstance(rule.diagnose(example.evidence), Verdict) != example.fires
     ]
     assert wrong == []
@@ -138,7 +146,7 @@ def imported(tree: ast.AST) -> set[str]:
 
 
 def test_it_gives_the_same_answer_again(rule: Rule) -> None:
-    for example in rule.examples:
+    for example in EXAMPLES[rule.cause]:
         assert rule.diagnose(example.evidence) == rule.diagnose(example.evidence)
 
 
@@ -180,7 +188,7 @@ def lacking(evidence: Evidence) -> Iterator[Evidence]:
 
 
 def test_it_never_raises_when_a_witness_is_missing(rule: Rule) -> None:
-    for example in rule.examples:
+    for example in EXAMPLES[rule.cause]:
         for evidence in lacking(example.evidence):
             assert isinstance(rule.diagnose(evidence), Answer)
 

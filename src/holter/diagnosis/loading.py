@@ -1,8 +1,9 @@
 """Finds the rules: every file in `diagnosis/rules`, and what others offer as entry points of the group `holter.rules`.
 
 A rule is a module. Its file name is its cause (`disk_full.py` is `disk-full`); its docstring is the cause, a blank line
-and the remedy. It has `diagnose(evidence) -> Answer` and `EXAMPLES`, and may have `CONTRIBUTES = True` (it never is the
-primary cause: `memory-leak`) and `OF_THE_LIVING = True` (it is also asked about a run that is still alive: `stalled`).
+and the remedy. It has `diagnose(evidence) -> Answer`, and may have `CONTRIBUTES = True` (it never is the primary cause:
+`memory-leak`) and `OF_THE_LIVING = True` (it is also asked about a run that is still alive: `stalled`). Its
+examples are in `tests/causes`, under the same name.
 """
 
 import functools
@@ -18,7 +19,7 @@ import msgspec
 from holter.diagnosis import rules
 from holter.lean import modules_in
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example
+from holter.model.verdicts import Answer
 
 GROUP = "holter.rules"
 
@@ -31,7 +32,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     explanation: str
     """Why a run dies like this; paragraphs are separated by blank lines."""
     remedy: str
-    examples: tuple[Example, ...] = ()
     contributes: bool = False
     is_of_the_living: bool = False
     module: str = ""
@@ -54,7 +54,6 @@ def read_rule(name: str, module: ModuleType) -> Rule:
         diagnose=module.diagnose,
         explanation="\n\n".join(paragraphs[:-1]),
         remedy=paragraphs[-1] if len(paragraphs) > 1 else "",
-        examples=tuple(module.EXAMPLES),
         contributes=getattr(module, "CONTRIBUTES", False),
         is_of_the_living=getattr(module, "OF_THE_LIVING", False),
         module=module.__name__,

@@ -2,8 +2,6 @@
 
 import msgspec
 
-from holter.model.evidence import Evidence
-
 
 class Fact(msgspec.Struct, frozen=True):
     """One fact: where it was read, when it happened (seconds since 1970), what it was."""
@@ -47,13 +45,6 @@ class NotObservable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Answer = Verdict | RuledOut | NotObservable | None
-
-
-class Example(msgspec.Struct, frozen=True):
-    """Evidence with what a rule must make of it: `fires` a verdict, or any other answer."""
-
-    evidence: Evidence
-    fires: bool
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Children whose end nobody told, because their parent died of it at once."""
 
 from holter.catalog.ends import Traces, ends_of_children
-from holter.diagnosis.specimens import caught
+from tests.causes.specimens import caught
 
 
 def test_a_child_whose_fault_only_the_signal_log_saw_is_known() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from holter.catalog.stacks import Stack, share_faults, stack_of
-from holter.diagnosis.specimens import before, evidence, exited, failed, raised, signalled
 from holter.model.evidence import End
+from tests.causes.specimens import before, evidence, exited, failed, raised, signalled
 
 LOG = 'Fatal Python error: Aborted\n\nCurrent thread 0x01 (most recent call first):\n  File "a.py", line 4 in f\n'
 LINES = ('File "a.py", line 4 in f',)

@@ -11,9 +11,10 @@ from holter.diagnosis.advice import CATALOGUE, MOST, Remedy, advise
 from holter.diagnosis.loading import load_rules
 from holter.diagnosis.remedies import memory
 from holter.diagnosis.rules import uncaught_exception
-from holter.diagnosis.specimens import PID, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence, Holder, Memory, MemoryLevel
 from holter.model.verdicts import Verdict
+from tests.causes import examples_of
+from tests.causes.specimens import PID, evidence, exited, failed, signalled
 
 PROMISED = {
     "smaller batch": "batch",
@@ -51,7 +52,9 @@ def all_remedies() -> list[Remedy]:
 
 
 def printed() -> list[tuple[str, Evidence, tuple[str, ...]]]:
-    answers = [(rule, each.evidence, rule.diagnose(each.evidence)) for rule in load_rules() for each in rule.examples]
+    answers = [
+        (rule, each.evidence, rule.diagnose(each.evidence)) for rule in load_rules() for each in examples_of(rule.cause)
+    ]
     return [(rule.cause, seen, answer.advice) for rule, seen, answer in answers if isinstance(answer, Verdict)]
 
 

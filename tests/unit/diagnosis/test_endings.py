@@ -5,9 +5,9 @@ import signal
 import msgspec
 
 from holter.diagnosis.endings import BY_ARRIVAL, BY_ELIMINATION, ending_of, is_silent
-from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, gone, signalled
 from holter.model.evidence import HostEnd
 from holter.model.records import Finished
+from tests.causes.specimens import PID, before, caught, evidence, exited, failed, gone, signalled
 
 FAULT = caught(11, code=1, address=8, stack_pointer=0x7FFD)
 

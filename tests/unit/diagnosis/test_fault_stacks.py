@@ -2,7 +2,7 @@
 
 from holter.diagnosis.fault_stacks import lines_at_fault, stack_at_fault
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import caught, evidence, signalled
+from tests.causes.specimens import caught, evidence, signalled
 
 # As Python 3.11 wrote it of a program that records.
 OURS = """\

@@ -3,8 +3,8 @@
 import pytest
 
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import before, evidence, failed, raised
 from holter.model.evidence import End, Evidence, GpuEvents
+from tests.causes.specimens import before, evidence, failed, raised
 
 EVERY = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from holter.diagnosis import loading
-from holter.diagnosis.specimens import evidence, exited
-from holter.model.verdicts import Example
 
 
 class Offer:
@@ -28,7 +26,7 @@ class Offer:
 
 def module_of(doc: str, **names: Any) -> types.ModuleType:
     module = types.ModuleType("theirs.rules.cooling_failed", doc)
-    module.__dict__.update(diagnose=lambda _: None, EXAMPLES=[Example(evidence(exited(0)), fires=False)], **names)
+    module.__dict__.update(diagnose=lambda _: None, **names)
     return module
 
 
@@ -60,7 +58,7 @@ def test_others_may_offer_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_rule_of_an_installed_package_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     doc = '''"""It got hot.\n\nCool it."""'''
-    (tmp_path / "theirs.py").write_text(f"{doc}\ndef diagnose(evidence): ...\nEXAMPLES = ()\n")
+    (tmp_path / "theirs.py").write_text(f"{doc}\ndef diagnose(evidence): ...\n")
     about = tmp_path / "theirs-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")

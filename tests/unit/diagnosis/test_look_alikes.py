@@ -3,7 +3,6 @@
 import pytest
 
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
 from holter.model.evidence import (
     End,
     Evidence,
@@ -18,6 +17,7 @@ from holter.model.evidence import (
     Stall,
 )
 from holter.model.records import Finished
+from tests.causes.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
 
 AT_EXIT = Finished(at_ns=before(0.1), how="atexit")
 QUIET = Memory(levels=(MemoryLevel(level=0, kills=0),), host_kills=0)

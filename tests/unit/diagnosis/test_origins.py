@@ -3,8 +3,8 @@
 import pytest
 
 from holter.diagnosis.origins import find_lost_child
-from holter.diagnosis.specimens import before, evidence, exited, failed, said
 from holter.model.evidence import End, Evidence, Surroundings
+from tests.causes.specimens import before, evidence, exited, failed, said
 
 WAITED, ALONE = Surroundings(children_rss_bytes=2**20), Surroundings(children_rss_bytes=0)
 

@@ -7,8 +7,8 @@ import pytest
 
 from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.rivals import SURE
-from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, said, signalled
 from holter.model.evidence import Disk, End, Evidence, KernelLine, KernelLog, Memory, MemoryLevel, OomKill, Surroundings
+from tests.causes.specimens import PID, before, caught, evidence, exited, failed, said, signalled
 
 GIB = 2**30
 QUIET = Memory(levels=(MemoryLevel(level=0, path="/job", kills=0, kills_lately=0),), host_kills=0)

@@ -6,9 +6,9 @@ import pytest
 
 from holter.diagnosis.printed import with_printed_exception
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import before, evidence, exited, raised, said
 from holter.model.evidence import End, Said, Surroundings
 from holter.model.records import Raised
+from tests.causes.specimens import before, evidence, exited, raised, said
 
 DEAF = Surroundings(heeded=(2,))
 TRACEBACK = """\

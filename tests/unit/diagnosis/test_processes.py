@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from holter.diagnosis import processes
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
 from holter.model.evidence import End
 from holter.model.records import Finished
+from tests.causes.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
 
 GLOO_PEER = "Connection closed by peer [127.0.1.1]:4242. This is typically caused by a remote worker crashing"
 GLOO_TIMEOUT = "[unbound_buffer.cc:81] Timed out waiting 5000ms for recv operation to complete"

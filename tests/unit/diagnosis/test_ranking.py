@@ -7,19 +7,6 @@ import pytest
 
 from holter.diagnosis import facts, ranking
 from holter.diagnosis.loading import Rule
-from holter.diagnosis.specimens import (
-    END_NS,
-    PID,
-    before,
-    caught,
-    evidence,
-    exited,
-    failed,
-    gone,
-    raised,
-    said,
-    signalled,
-)
 from holter.model.evidence import (
     Disk,
     End,
@@ -37,6 +24,19 @@ from holter.model.evidence import (
 )
 from holter.model.records import Finished
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from tests.causes.specimens import (
+    END_NS,
+    PID,
+    before,
+    caught,
+    evidence,
+    exited,
+    failed,
+    gone,
+    raised,
+    said,
+    signalled,
+)
 
 GIB = 2**30
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import before, evidence, exited, said
 from holter.model.evidence import End, Evidence, Memory, MemoryLevel, Said
 from holter.model.verdicts import Diagnosis
+from tests.causes.specimens import before, evidence, exited, said
 
 REPORT = """\
 W1115 11:52:08.606000 11575 torch/distributed/elastic/multiprocessing/api.py:1028] Sending process 900 closing signal

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from holter.diagnosis.loading import load_rules
 from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.rivals import SURE
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, said, signalled
 from holter.model.evidence import (
     End,
     Evidence,
@@ -21,6 +20,8 @@ from holter.model.evidence import (
     OomKill,
     Surroundings,
 )
+from tests.causes import examples_of
+from tests.causes.specimens import before, caught, evidence, exited, failed, said, signalled
 
 replace = msgspec.structs.replace
 TRACEBACK = (
@@ -102,7 +103,7 @@ EXAMPLES = [
     (f"{rule.cause} {number}", example.evidence)
     for rule in load_rules()
     if not rule.contributes
-    for number, example in enumerate(rule.examples)
+    for number, example in enumerate(examples_of(rule.cause))
 ]
 
 

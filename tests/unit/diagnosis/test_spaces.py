@@ -3,8 +3,8 @@
 import pytest
 
 from holter.diagnosis import spaces
-from holter.diagnosis.specimens import caught, evidence, exited, raised
 from holter.model.evidence import Disk, Surroundings
+from tests.causes.specimens import caught, evidence, exited, raised
 
 MAPPED = "100000-200000 rw-s 00001000 00:28 2 /data/a.npy"
 

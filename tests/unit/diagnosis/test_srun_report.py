@@ -4,8 +4,8 @@ import pytest
 
 from holter.diagnosis.ranking import diagnose
 from holter.diagnosis.rivals import SURE
-from holter.diagnosis.specimens import before, evidence, exited, said
 from holter.model.evidence import Evidence, Memory, MemoryLevel, Said
+from tests.causes.specimens import before, evidence, exited, said
 
 TRACEBACK = (
     "Traceback (most recent call last):",

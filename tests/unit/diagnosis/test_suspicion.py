@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.specimens import PID, before, caught, evidence, exited, failed, raised
 from holter.diagnosis.suspicion import find_suspect, weigh
 from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel, Surroundings
 from holter.model.records import Cause, Finished
+from tests.causes.specimens import PID, before, caught, evidence, exited, failed, raised
 
 RAISE = "raise RuntimeError('augmentation failed')"
 BY_A_SHELL = "Command '['bash', '-c', 'prepare | tee log']' returned non-zero exit status 137."

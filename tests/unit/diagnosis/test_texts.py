@@ -5,9 +5,9 @@ import re
 import pytest
 
 from holter.diagnosis import texts
-from holter.diagnosis.specimens import evidence, failed, raised, said, signalled
 from holter.model.evidence import Said
 from holter.model.records import Cause, OwnFrame
+from tests.causes.specimens import evidence, failed, raised, said, signalled
 
 DECOY = re.compile("CUDA out of memory")
 

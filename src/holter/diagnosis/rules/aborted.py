@@ -11,10 +11,9 @@ import signal
 
 from holter.diagnosis import crashes, facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import PID, caught, evidence, exited, said, signalled
 from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "aborted"
 SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
@@ -45,19 +44,3 @@ def diagnose(evidence: Evidence) -> Answer:
         because=tuple(because)[:5],
         advice=advise(CAUSE, evidence),
     )
-
-
-_ITSELF = caught(6, code=-6, sender_pid=PID)
-EXAMPLES = [
-    Example(evidence(signalled(6, signals=(_ITSELF,)), said=(said("free(): invalid pointer"),)), fires=True),
-    Example(
-        evidence(signalled(6), said=(said("terminate called after throwing an instance of 'std::runtime_error'"),)),
-        fires=True,
-    ),
-    Example(evidence(signalled(6)), fires=True),
-    Example(evidence(signalled(6, signals=(caught(6, sender_pid=77, sender="bash"),))), fires=False),
-    Example(
-        evidence(signalled(11, signals=(caught(11, code=1),)), said=(said("free(): invalid pointer"),)), fires=False
-    ),
-    Example(evidence(exited(1), said=(said("double free or corruption"),)), fires=False),
-]

@@ -11,9 +11,8 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import caught, evidence, failed, signalled
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "arithmetic-fault"
 OF_INTEGERS = (1, 2)
@@ -44,12 +43,3 @@ def _what(crash: crashes.Crash) -> str:
     caught = crash.ending.caught
     code = caught.code if caught is not None and not caught.is_sent else None
     return "divided integers by zero" if code in OF_INTEGERS else OF_FLOATS.get(code, "divided by zero")
-
-
-EXAMPLES = [
-    Example(evidence(signalled(8, signals=(caught(8, code=3, address=0x5000, stack_pointer=0x7FFD),))), fires=True),
-    Example(evidence(signalled(8, signals=(caught(8, code=1, address=0x5000, stack_pointer=0x7FFD),))), fires=True),
-    Example(evidence(signalled(8)), fires=True),
-    Example(evidence(signalled(8, signals=(caught(8, sender_pid=77),))), fires=False),
-    Example(evidence(failed("ZeroDivisionError", "division by zero")), fires=False),
-]

@@ -10,9 +10,8 @@ import signal
 
 from holter.diagnosis import crashes, facts, spaces, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import caught, evidence, exited, signalled
 from holter.model.evidence import Caught, Disk, Evidence
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "bus-error"
 FAILING_MEMORY = (4, 5)
@@ -66,13 +65,3 @@ def _what(crash: crashes.Crash) -> str:
     if caught is not None and caught.code == MISALIGNED:
         return f"an address was not aligned ({caught.address:#x})"
     return "a page of mapped memory was gone (bus error)"
-
-
-_CUT = caught(7, code=2, address=0x7F00, stack_pointer=0x7FFD, mapping="7f00-7fff r--s 0 08:01 5 /data/train.bin")
-EXAMPLES = [
-    Example(evidence(signalled(7, signals=(_CUT,))), fires=True),
-    Example(evidence(signalled(7)), fires=True),
-    Example(evidence(signalled(7, signals=(caught(7, code=4, address=0x7F00, stack_pointer=0x7FFD),))), fires=False),
-    Example(evidence(signalled(7, signals=(caught(7, sender_pid=77),))), fires=False),
-    Example(evidence(exited(0, signals=(caught(7, code=2, address=0x7F00, is_handled=True),))), fires=False),
-]

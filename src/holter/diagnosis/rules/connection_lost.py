@@ -8,9 +8,8 @@ Look at the run's machine; there `holter ls` knows more, and `holter sync` sends
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import evidence, exited, gone
-from holter.model.evidence import Evidence, HostEnd
-from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "connection-lost"
 OF_THE_LIVING = True
@@ -48,13 +47,3 @@ def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:
         because=testimony.few([*found, *testimony.of_steps(end)]),
         advice=advise(CAUSE, evidence),
     )
-
-
-_HERE = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="1f2e3d4c-a")
-EXAMPLES = [
-    Example(evidence(gone(host="node7", is_alive=None, last_step=41), is_late=True), fires=True),
-    Example(evidence(gone(is_alive=True), is_connected=False, state="running"), fires=True),
-    Example(evidence(gone(), is_late=True, host=_HERE), fires=False),
-    Example(evidence(exited(1), is_late=True), fires=False),
-    Example(evidence(gone()), fires=False),
-]

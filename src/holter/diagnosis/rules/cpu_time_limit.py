@@ -12,9 +12,8 @@ from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.cpu_limits import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.endings import Ending, ending_of
-from holter.diagnosis.specimens import caught, evidence, exited, signalled
-from holter.model.evidence import Evidence, Surroundings
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "cpu-time-limit"
 WARNED_WITHIN_S = 5.0
@@ -83,15 +82,3 @@ def _facts(evidence: Evidence, ending: Ending) -> list[Fact]:
     if limit is not None:
         found.append(facts.fact(facts.LIMITS, end.at_ns, f"its CPU time limit is {limit:,} s (RLIMIT_CPU)"))
     return found
-
-
-_LIMITED = Surroundings(cpu_limit_s=3600)
-EXAMPLES = [
-    Example(evidence(signalled(24, signals=(caught(24, code=128),)), surroundings=_LIMITED), fires=True),
-    Example(evidence(signalled(24)), fires=True),
-    Example(evidence(signalled(9, cpu_s=3600.4), surroundings=_LIMITED), fires=True),
-    Example(evidence(signalled(9, signals=(caught(24, code=128, before_s=1, is_handled=True),))), fires=True),
-    Example(evidence(signalled(9, cpu_s=20.0), surroundings=_LIMITED), fires=False),
-    Example(evidence(signalled(24, signals=(caught(24, sender_pid=77),))), fires=False),
-    Example(evidence(exited(0, signals=(caught(24, code=128, is_handled=True),)), surroundings=_LIMITED), fires=False),
-]

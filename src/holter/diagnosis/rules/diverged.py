@@ -14,11 +14,10 @@ import re
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import ended_well, left_with
-from holter.diagnosis.specimens import before, evidence, exited, failed, gone
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
-from holter.model.records import Finished, Raised
-from holter.model.verdicts import Answer, Example, Fact, Verdict
+from holter.model.records import Raised
+from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "diverged"
 _NOT_FINITE = re.compile(
@@ -143,32 +142,3 @@ def _because(evidence: Evidence, bad: NonFinite | None) -> list[Fact]:
 
 def _is_by_nature(error: Raised) -> bool:
     return bool(type_names(error) & _BY_NATURE)
-
-
-_NAN = NonFinite(key="train/loss", value="NaN", step=120, at_ns=before(3), last_finite=8.1e4, last_finite_step=119)
-_NO_VALUE = NonFinite(key="val/loss", value="NaN", step=0, at_ns=before(3000))
-_HEALED = NonFinite(key="train/loss", value="NaN", step=12, at_ns=before(3000), is_last=False)
-_SAID_NAN = Finished(at_ns=before(0), how="context", exit_code=1, exit_text="loss is nan")
-EXAMPLES = [
-    Example(
-        evidence(failed("AssertionError", "", statement="assert torch.isfinite(loss)"), non_finite=(_NAN,)), fires=True
-    ),
-    Example(evidence(failed("FloatingPointError", "overflow encountered in exp")), fires=True),
-    Example(
-        evidence(failed("RuntimeError", "Function 'SqrtBackward0' returned nan values in its 0th output.")), fires=True
-    ),
-    Example(evidence(exited(1, finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
-    # Nobody read its exit code, and it had said with which one it left.
-    Example(evidence(gone(finished=_SAID_NAN), non_finite=(_NAN,)), fires=True),
-    # Words about the training's own numbers, and about its data: nothing that was logged had been NaN.
-    Example(evidence(failed("ValueError", "loss is nan, stopping training")), fires=True),
-    Example(evidence(failed("AssertionError", "", statement="assert torch.isfinite(loss)")), fires=True),
-    Example(evidence(failed("ValueError", "Input X contains NaN.")), fires=False),
-    Example(evidence(failed("AssertionError", "", statement="assert np.isfinite(features).all()")), fires=False),
-    # NaN was logged, but the end has nothing to do with it.
-    Example(evidence(failed("FileNotFoundError", "[Errno 2] 'val.csv'"), non_finite=(_NAN,)), fires=False),
-    Example(evidence(failed("KeyError", "'loss'"), non_finite=(_NAN,)), fires=False),
-    Example(evidence(failed("AssertionError", "wrong shape"), non_finite=(_NO_VALUE,)), fires=False),
-    Example(evidence(failed("ValueError", "bad label"), non_finite=(_HEALED,)), fires=False),
-    Example(evidence(exited(0), non_finite=(_NAN,)), fires=False),
-]

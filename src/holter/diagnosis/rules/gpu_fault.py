@@ -11,10 +11,9 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.gpu_errors import HARDWARE_FAULT, HARDWARE_XIDS, OF_GPU, is_about_gpu, xids_near_end
 from holter.diagnosis.processes import ended_well
-from holter.diagnosis.specimens import PID, before, evidence, exited, failed, said, signalled
 from holter.diagnosis.texts import in_exception
-from holter.model.evidence import Evidence, GpuEvents, KernelLine, KernelLog, Unseen
-from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
+from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "gpu-fault"
 _RECORDED_ONLY = (63, 92)
@@ -102,29 +101,3 @@ def _absent(evidence: Evidence) -> Answer:
     unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
     remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
-
-
-def _xid(number: int, *, before_s: float = 1.0, pid: int = 0) -> KernelLine:
-    return KernelLine(
-        at_ns=before(before_s), kind="xid", number=number, pid=pid, text=f"Xid (PCI:0000:00:06): {number}"
-    )
-
-
-_UNKNOWN = failed("RuntimeError", "CUDA error: unknown error")
-EXAMPLES = [
-    Example(evidence(_UNKNOWN, gpu=GpuEvents(xids=(_xid(79),), lost=(0,))), fires=True),
-    Example(evidence(_UNKNOWN, kernel_log=KernelLog(lines=(_xid(48, pid=PID),))), fires=True),
-    Example(evidence(failed("RuntimeError", "CUDA error: uncorrectable ECC error encountered")), fires=True),
-    # The program's own mistake.
-    Example(
-        evidence(failed("torch.AcceleratorError", "CUDA error: device-side assert"), gpu=GpuEvents(xids=(_xid(43),))),
-        fires=False,
-    ),
-    # A row was remapped hours ago; this exception is about something else.
-    Example(evidence(failed("KeyError", "'lr'"), gpu=GpuEvents(xids=(_xid(63, before_s=9000),))), fires=False),
-    Example(evidence(_UNKNOWN), fires=False),
-    # Another job's card, and a kill by hand.
-    Example(evidence(signalled(9), gpu=GpuEvents(xids=(_xid(94, pid=77),))), fires=False),
-    Example(evidence(exited(0), gpu=GpuEvents(lost=(3,))), fires=False),
-    Example(evidence(signalled(9), said=(said("NVRM: Xid (PCI:0000:00:06): 79"),)), fires=False),
-]

@@ -10,9 +10,8 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.processes import ended_well
-from holter.diagnosis.specimens import before, evidence, exited, failed
-from holter.model.evidence import Evidence, GpuEvents, KernelLine
-from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "gpu-overheated"
 _LONG_S = 30.0
@@ -47,19 +46,3 @@ def diagnose(evidence: Evidence) -> Answer:
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
         advice=advise(CAUSE, evidence),
     )
-
-
-_LOST = failed("RuntimeError", "CUDA error: unknown error")
-_XID = KernelLine(at_ns=before(1), kind="xid", number=79, text="GPU has fallen off the bus.")
-EXAMPLES = [
-    Example(
-        evidence(_LOST, gpu=GpuEvents(xids=(_XID,), lost=(0,), hottest_c=97, slowdown_c=92, thermal_slowdown_s=600)),
-        fires=True,
-    ),
-    # It fell off the bus while cool.
-    Example(evidence(_LOST, gpu=GpuEvents(xids=(_XID,), lost=(0,), hottest_c=61, slowdown_c=92)), fires=False),
-    # It was hot, and the program failed for a reason of its own.
-    Example(evidence(failed("KeyError", "'lr'"), gpu=GpuEvents(lost=(1,), hottest_c=95, slowdown_c=92)), fires=False),
-    Example(evidence(_LOST, gpu=GpuEvents(hottest_c=95, slowdown_c=92, thermal_slowdown_s=600)), fires=False),
-    Example(evidence(exited(0), gpu=GpuEvents(hottest_c=97, slowdown_c=92)), fires=False),
-]

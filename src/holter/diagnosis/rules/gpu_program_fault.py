@@ -13,10 +13,9 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.gpu_errors import PROGRAM_FAULT, PROGRAM_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.processes import ended_well
-from holter.diagnosis.specimens import PID, before, evidence, failed, said, signalled
 from holter.diagnosis.texts import in_exception, line_near_end
-from holter.model.evidence import Evidence, GpuEvents, KernelLine, Said
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.evidence import Evidence, KernelLine, Said
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-program-fault"
 _ABORTED = (6, 11)
@@ -80,37 +79,3 @@ def _because(evidence: Evidence, xid: KernelLine | None, line: Said | None) -> l
 def _at(evidence: Evidence) -> str:
     place = testimony.place(evidence.subject.raised) if evidence.subject.raised else ""
     return f", noticed at {place}" if place else ""
-
-
-_XID_31 = KernelLine(at_ns=before(1), kind="xid", number=31, pid=PID, text="NVRM: Xid (PCI:0000:00:06): 31, pid=812")
-_XID_79 = KernelLine(at_ns=before(1), kind="xid", number=79, text="NVRM: Xid (PCI:0000:00:06): 79, GPU has fallen off")
-EXAMPLES = [
-    Example(evidence(failed("torch.AcceleratorError", "CUDA error: device-side assert triggered")), fires=True),
-    Example(
-        evidence(failed("RuntimeError", "CUDA error: an illegal memory access"), gpu=GpuEvents(xids=(_XID_31,))),
-        fires=True,
-    ),
-    Example(evidence(signalled(6), said=(said("what():  CUDA error: device-side assert triggered"),)), fires=True),
-    # The card itself failed.
-    Example(evidence(failed("RuntimeError", "CUDA error: unknown error"), gpu=GpuEvents(xids=(_XID_79,))), fires=False),
-    # The words of a test, an hour before a kill.
-    Example(
-        evidence(signalled(9), said=(said("CUDA error: device-side assert triggered", before_s=3600),)), fires=False
-    ),
-    Example(
-        evidence(failed("RuntimeError", "device-side assert triggered", statement="raise RuntimeError(text)")),
-        fires=False,
-    ),
-    # What PyTorch says below each of its errors.
-    Example(
-        evidence(
-            failed(
-                "torch.AcceleratorError",
-                "CUDA error: invalid device ordinal\nCompile with "
-                "`TORCH_USE_CUDA_DSA` to enable device-side assertions.",
-            )
-        ),
-        fires=False,
-    ),
-    Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB")), fires=False),
-]

@@ -10,9 +10,8 @@ import re
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.scarcity import lacked_gpu_memory
-from holter.diagnosis.specimens import evidence, failed
-from holter.model.evidence import Evidence, Holder, Surroundings
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-shared"
 CONTRIBUTES = True
@@ -64,17 +63,3 @@ def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /)
         because=testimony.few([found]),
         advice=advise(CAUSE, evidence),
     )
-
-
-_OOM = failed(
-    "torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79 GiB"
-)
-_OTHER = Holder(pid=77, name="python", rss_bytes=60 * 2**30, gpu=True)
-_OWN = Holder(pid=812, name="python", rss_bytes=70 * 2**30, gpu=True, is_ours=True)
-_TOLD_OOM = failed("torch.OutOfMemoryError", "CUDA out of memory. Process 400 has 110.60 GiB memory in use.")
-EXAMPLES = [
-    Example(evidence(_OOM, surroundings=Surroundings(gpu_holders=(_OTHER, _OWN))), fires=True),
-    Example(evidence(_TOLD_OOM), fires=True),
-    Example(evidence(_OOM, surroundings=Surroundings(gpu_holders=(_OWN,))), fires=False),
-    Example(evidence(failed("ValueError", "bad"), surroundings=Surroundings(gpu_holders=(_OTHER,))), fires=False),
-]

@@ -11,9 +11,8 @@ import signal
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.requests import Request, is_typed, request_of
-from holter.diagnosis.specimens import caught, evidence, exited, failed, signalled
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "hangup"
 SEEN, BY_STATUS, HANDLED = 0.96, 0.93, 0.85
@@ -44,13 +43,3 @@ def _title(evidence: Evidence, request: Request) -> str:
     if request.caught is not None and request.caught.is_sent:
         return words.sentence(f"{facts.sender_of(request.caught, evidence.senders)} sent SIGHUP to {who}")
     return words.sentence(f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost")
-
-
-EXAMPLES = [
-    Example(evidence(signalled(1, signals=(caught(1, code=128),))), fires=True),
-    Example(evidence(signalled(1)), fires=True),
-    Example(evidence(signalled(1, signals=(caught(1, sender_pid=77, sender="bash"),))), fires=True),
-    Example(evidence(exited(0, signals=(caught(1, code=128),), handled=(1,))), fires=False),
-    Example(evidence(failed("ValueError", "x", signals=(caught(1, before_s=900),), handled=(1,))), fires=False),
-    Example(evidence(signalled(15)), fires=False),
-]

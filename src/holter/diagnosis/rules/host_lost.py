@@ -8,10 +8,8 @@ Ask whoever runs the machine, and continue from the last checkpoint.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import END_NS, before, evidence, exited, gone
-from holter.model.evidence import Evidence, HostEnd, Job, Unseen
-from holter.model.records import Finished
-from holter.model.verdicts import Answer, Example, Fact, NotObservable, RuledOut, Verdict
+from holter.model.evidence import Evidence, HostEnd, Unseen
+from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-lost"
 UNWATCHED = 0.85
@@ -102,17 +100,3 @@ def _not_observable(evidence: Evidence) -> NotObservable | None:
     unseen = evidence.unseen.get("host", Unseen(because="the run's machine can't be looked at from here"))
     name = evidence.subject.host or "the run's machine"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=unseen.remedy or f"run `holter why` on {name}")
-
-
-_OTHER = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="9a8b7c6d-b", booted_ns=END_NS + 90 * 10**9, last_shutdown="crash")
-_SAME = HostEnd(boot_id="1f2e3d4c-a", boot_id_now="1f2e3d4c-a")
-EXAMPLES = [
-    Example(evidence(gone(last_step=41), host=_OTHER), fires=True),
-    Example(evidence(gone(), is_late=True, job=Job(scheduler="slurm", job="7", state="NODE_FAIL")), fires=True),
-    Example(evidence(gone(), host=_SAME), fires=False),
-    # It had failed before; the reboot came later.
-    Example(evidence(exited(1), host=_OTHER), fires=False),
-    Example(evidence(gone(finished=Finished(at_ns=before(1), how="atexit")), host=_OTHER), fires=False),
-    # Nobody can look from here.
-    Example(evidence(gone(), is_late=True), fires=False),
-]

@@ -10,9 +10,8 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import caught, evidence, exited, signalled
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "illegal-instruction"
 
@@ -31,11 +30,3 @@ def diagnose(evidence: Evidence) -> Answer:
         because=crashes.because(evidence, crash),
         advice=advise(CAUSE, evidence),
     )
-
-
-EXAMPLES = [
-    Example(evidence(signalled(4, signals=(caught(4, code=2, address=0x5000, stack_pointer=0x7FFD),))), fires=True),
-    Example(evidence(signalled(4)), fires=True),
-    Example(evidence(signalled(4, signals=(caught(4, sender_pid=77),))), fires=False),
-    Example(evidence(exited(4)), fires=False),
-]

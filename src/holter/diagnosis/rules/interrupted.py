@@ -11,10 +11,9 @@ from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.requests import AT_ONCE_S, Request, is_typed, request_of
-from holter.diagnosis.specimens import caught, evidence, exited, failed, signalled
 from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "interrupted"
 SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = 0.97, 0.94, 0.92, 0.7, 0.85, 0.9
@@ -68,18 +67,3 @@ def _title(evidence: Evidence, request: Request) -> str:
     if caught is not None and caught.is_sent:
         return words.sentence(f"{facts.sender_of(caught, evidence.senders)} interrupted {who}")
     return words.sentence(f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)")
-
-
-_TYPED = caught(2, code=128)
-_SENT = caught(2, sender_pid=77, sender="jupyter-lab: jupyter-lab")
-EXAMPLES = [
-    Example(evidence(failed("KeyboardInterrupt", "", signals=(_TYPED,), handled=(2,), status=2)), fires=True),
-    Example(evidence(signalled(2)), fires=True),
-    Example(evidence(failed("KeyboardInterrupt", "", signals=(_SENT,))), fires=True),
-    Example(evidence(signalled(3, signals=(caught(3, code=128),))), fires=True),
-    # It was interrupted, caught that, and went on to its normal end.
-    Example(evidence(exited(0, signals=(caught(2, code=128, before_s=900),), handled=(2,))), fires=False),
-    Example(evidence(failed("ValueError", "bad label", signals=(caught(2, code=128, before_s=900),))), fires=False),
-    Example(evidence(failed("KeyboardInterrupt", "", statement="raise KeyboardInterrupt")), fires=False),
-    Example(evidence(signalled(9, signals=(_TYPED,))), fires=False),
-]

@@ -8,10 +8,9 @@ Run long trainings as a script: closing a notebook or stopping the Jupyter serve
 
 from holter.diagnosis import facts
 from holter.diagnosis.kernel_requests import last_request, verdict_of, was_asked, without_server
-from holter.diagnosis.specimens import END_NS, before, evidence, exited, signalled
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "kernel-shut-down"
 
@@ -31,35 +30,3 @@ def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
     text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
     fact = facts.fact("jupyter", gone.at_ns, text)
     return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=0.95)
-
-
-_GONE = KernelEvent(at_ns=END_NS, kind="server-gone")
-_BUSY = KernelEvent(at_ns=before(3), kind="shutdown", is_busy=True)
-EXAMPLES = [
-    Example(evidence(exited(0), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
-    Example(evidence(signalled(9), is_notebook=True, kernel_events=(_BUSY,)), fires=True),
-    Example(evidence(exited(1), is_notebook=True, kernel_events=(_GONE,)), fires=True),
-    # Somebody killed all of them at once: then that is the cause.
-    Example(evidence(signalled(9), is_notebook=True, kernel_events=(_GONE,)), fires=False),
-    Example(
-        evidence(exited(0), is_notebook=True, kernel_events=(KernelEvent(at_ns=before(1), kind="shutdown"),)),
-        fires=False,
-    ),
-    Example(
-        evidence(
-            signalled(9),
-            is_notebook=True,
-            kernel_events=(KernelEvent(at_ns=END_NS + 10**9, kind="shutdown", is_busy=True),),
-        ),
-        fires=False,
-    ),
-    # An interrupt ends a cell, not the kernel.
-    Example(
-        evidence(
-            signalled(9),
-            is_notebook=True,
-            kernel_events=(KernelEvent(at_ns=before(9), kind="interrupt", is_busy=True),),
-        ),
-        fires=False,
-    ),
-]

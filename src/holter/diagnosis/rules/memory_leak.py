@@ -9,9 +9,8 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.scarcity import lacked_memory
-from holter.diagnosis.specimens import evidence, failed, signalled
-from holter.model.evidence import Evidence, Memory, MemoryLevel
-from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+from holter.model.evidence import Evidence, Memory
+from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "memory-leak"
 CONTRIBUTES = True
@@ -52,19 +51,3 @@ def _flat(memory: Memory, grown: float) -> str:
         return "the program's memory did not grow before the end"
     held = words.size(memory.own_bytes or 0)
     return f"the program's memory grew by {words.size(grown)} in the last {over} only, to {held}"
-
-
-_FULL = (MemoryLevel(level=0, limit_bytes=8 * 2**30, usage_bytes=7.9 * 2**30, kills=1),)
-_SLOW = Memory(levels=_FULL, own_bytes=7.8 * 2**30, growth_bytes_per_s=9e6, growth_s=700)
-_BURST = Memory(levels=_FULL, own_bytes=7.8 * 2**30, growth_bytes_per_s=2e9, growth_s=3)
-_ROOM = Memory(
-    own_bytes=2**30, growth_bytes_per_s=1e6, growth_s=900, total_bytes=64 * 2**30, available_bytes=50 * 2**30
-)
-EXAMPLES = [
-    Example(evidence(signalled(9, last_step=4100), memory=_SLOW), fires=True),
-    Example(evidence(signalled(9), memory=_SLOW, facts={"packages": {"tensorflow": "2.20"}}), fires=True),
-    # One large allocation.
-    Example(evidence(signalled(9), memory=_BURST), fires=False),
-    # It grew, and died of something else.
-    Example(evidence(failed("ValueError", "bad label"), memory=_ROOM), fires=False),
-]

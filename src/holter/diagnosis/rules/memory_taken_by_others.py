@@ -5,15 +5,12 @@ Linux kills the process that holds the most at that moment, which may be the run
 Run less alongside it, or ask for a limit of your own (a job, a container), so that others can't take what you need.
 """
 
-import msgspec
-
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.memory_reading import is_reached, tight_level
 from holter.diagnosis.scarcity import lacked_memory
-from holter.diagnosis.specimens import evidence, failed, signalled
-from holter.model.evidence import Evidence, Holder, Memory, MemoryLevel
-from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "memory-taken-by-others"
 CONTRIBUTES = True
@@ -46,25 +43,3 @@ def diagnose(evidence: Evidence) -> Answer:
         because=testimony.few([facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)]),
         advice=advise(CAUSE, evidence),
     )
-
-
-def _memory(ours: float, theirs: float, available: float) -> Memory:
-    holders = (
-        Holder(pid=900, name="java", rss_bytes=int(theirs)),
-        Holder(pid=812, name="python", rss_bytes=int(ours), is_ours=True),
-    )
-    return Memory(total_bytes=64e9, available_bytes=available, swap_free_bytes=0, own_bytes=ours, holders=holders)
-
-
-_FULL = (MemoryLevel(level=0, path="/job_7", limit_bytes=8e9, usage_bytes=8e9, kills=1, kills_lately=1),)
-
-EXAMPLES = [
-    Example(evidence(signalled(9), memory=_memory(9e9, 52e9, 3e8)), fires=True),
-    Example(evidence(signalled(9), memory=_memory(60e9, 1e9, 3e8)), fires=False),
-    # The run's own cgroup was full, and the large process was not in it.
-    Example(
-        evidence(signalled(9), memory=msgspec.structs.replace(_memory(6e9, 52e9, 40e9), levels=_FULL)), fires=False
-    ),
-    # There was room: whatever killed it, memory did not.
-    Example(evidence(failed("ValueError", "bad label"), memory=_memory(1e9, 20e9, 40e9)), fires=False),
-]

@@ -12,12 +12,10 @@ import signal
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import ended_well, find_fatal_child, order_of_death
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, gone, said, signalled
 from holter.diagnosis.texts import last_line
 from holter.model.evidence import End, Evidence
-from holter.model.records import Finished
 from holter.model.state import signal_name
-from holter.model.verdicts import Answer, Example, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "nonzero-exit"
 ASKED_S = 60.0
@@ -136,31 +134,3 @@ def _is_consequence(evidence: Evidence) -> bool:
         return any(not ended_well(other) for other in inside)
     order = order_of_death(evidence.ranks)
     return order is not None and any(other.pid == end.pid for other in order.followers)
-
-
-_DONE = Finished(at_ns=before(0.1), how="atexit")
-_TEXT = Finished(at_ns=before(0.1), how="context", exit_code=1, exit_text="no such dataset: cifar11")
-_SHELL_CHILD = End(pid=900, role="child", name="python train.py", at_ns=before(0.1), status=11)
-EXAMPLES = [
-    Example(evidence(exited(3, finished=_DONE)), fires=True),
-    Example(evidence(exited(1, finished=_TEXT)), fires=True),
-    Example(evidence(exited(4, finished=Finished(at_ns=before(0.1), how="_exit", exit_code=4))), fires=True),
-    Example(evidence(exited(0, finished=Finished(at_ns=before(1), how="finish", exit_code=2))), fires=True),
-    # Nobody read its status, and it had said with what it left.
-    Example(evidence(gone(finished=Finished(at_ns=before(1), how="_exit", exit_code=4))), fires=True),
-    Example(evidence(gone(finished=_DONE)), fires=False),
-    Example(
-        evidence(exited(2, role="command"), said=(said("train.py: error: unrecognized arguments: --lr"),)), fires=True
-    ),
-    Example(evidence(exited(127, role="command"), said=(said("bash: trian: command not found"),)), fires=True),
-    Example(evidence(exited(139, role="command"), children=(_SHELL_CHILD,)), fires=True),
-    # It caught an exception and printed it; what ended it is its own exit code.
-    Example(evidence(exited(5, finished=_DONE), said=(said("ValueError: caught and printed"),)), fires=True),
-    Example(evidence(exited(0, finished=_DONE)), fires=False),
-    Example(evidence(failed("ValueError", "bad label")), fires=False),
-    Example(evidence(signalled(9)), fires=False),
-    # It lived on after SIGTERM, for long.
-    Example(evidence(exited(3, handled=(15,), signals=(caught(15, before_s=3000),))), fires=True),
-    # Somebody sent SIGTERM, and the program's handler chose the code.
-    Example(evidence(exited(143, handled=(15,), signals=(caught(15),))), fires=False),
-]

@@ -11,9 +11,8 @@ a script.
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
-from holter.diagnosis.specimens import evidence, failed, signalled
-from holter.model.evidence import Evidence, Memory, MemoryLevel
-from holter.model.verdicts import Answer, Example, Fact, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "notebook-holds-memory"
 CONTRIBUTES = True
@@ -47,12 +46,3 @@ def _verdict(evidence: Evidence, confidence: float, title: str, found: list[Fact
         because=testimony.few([*found, *more]),
         advice=advise(CAUSE, evidence),
     )
-
-
-_FULL = Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, usage_bytes=7.9e9, kills=1),), own_bytes=7.5e9)
-EXAMPLES = [
-    Example(evidence(signalled(9), memory=_FULL, is_notebook=True), fires=True),
-    Example(evidence(failed("torch.OutOfMemoryError", "CUDA out of memory."), is_notebook=True), fires=True),
-    Example(evidence(signalled(9), memory=_FULL), fires=False),
-    Example(evidence(failed("ValueError", "bad label"), is_notebook=True), fires=False),
-]

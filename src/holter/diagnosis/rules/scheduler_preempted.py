@@ -16,10 +16,9 @@ from holter.diagnosis.scheduling import (
     scheduler_sent,
     was_ended_from_outside,
 )
-from holter.diagnosis.specimens import caught, evidence, exited, failed, gone, signalled
 from holter.model.evidence import Evidence, Job
 from holter.model.state import PREEMPTED
-from holter.model.verdicts import Answer, Example, RuledOut, Verdict
+from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "scheduler-preempted"
 _REASONS = ("preempt", "evicted")
@@ -70,26 +69,3 @@ def _ruled_out(job: Job | None) -> RuledOut | None:
     return RuledOut(
         cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as preempted"
     )
-
-
-_SENT = (caught(18, before_s=6, sender="slurmstepd: [7.batch]"), caught(15, before_s=6, sender="slurmstepd: [7.batch]"))
-_LINE = "slurmstepd: error: *** JOB 7 ON vm CANCELLED AT 2026-11-15T09:00:00 DUE TO PREEMPTION ***"
-EXAMPLES = [
-    Example(evidence(gone(), job=Job(scheduler="slurm", job="7", said=_LINE, source="output")), fires=True),
-    Example(
-        evidence(signalled(15), job=Job(scheduler="slurm", job="7", state="PREEMPTED", source="sacct")), fires=True
-    ),
-    Example(
-        evidence(signalled(9, signals=_SENT), job=Job(scheduler="slurm", job="7", state="PENDING", restarts=1)),
-        fires=True,
-    ),
-    Example(evidence(exited(0, handled=(15,)), was_preempting=True), fires=True),
-    # Cancelled by somebody: the same signals.
-    Example(
-        evidence(signalled(15, signals=_SENT), job=Job(scheduler="slurm", job="7", state="CANCELLED")), fires=False
-    ),
-    Example(
-        evidence(failed("ValueError", "bad label"), job=Job(scheduler="slurm", job="7", state="PREEMPTED")), fires=False
-    ),
-    Example(evidence(signalled(15)), fires=False),
-]

@@ -17,9 +17,8 @@ from holter.diagnosis.scheduling import (
     seconds_to_limit,
     was_ended_from_outside,
 )
-from holter.diagnosis.specimens import END_NS, caught, evidence, failed, gone, signalled
 from holter.model.evidence import Evidence, Job
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "scheduler-time-limit"
 _STATES = ("TIMEOUT", "DEADLINE", "DEADLINEEXCEEDED")
@@ -71,25 +70,3 @@ def _ruled_out(evidence: Evidence, job: Job) -> RuledOut | None:
     if job.state and job.source != "environment":
         return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}")
     return None
-
-
-_LINE = "slurmstepd: error: *** JOB 7 ON vm CANCELLED AT 2026-11-15T09:00:00 DUE TO TIME LIMIT ***"
-_NOW = END_NS + 10**9
-EXAMPLES = [
-    Example(evidence(gone(), job=Job(scheduler="slurm", job="7", state="TIMEOUT", reason="TimeLimit")), fires=True),
-    Example(evidence(signalled(15), job=Job(scheduler="slurm", job="7", said=_LINE, source="output")), fires=True),
-    Example(
-        evidence(
-            signalled(9, signals=(caught(15, before_s=5, sender="slurmstepd: [7.batch]"),)),
-            job=Job(scheduler="slurm", job="7", ends_at_ns=_NOW, source="environment"),
-        ),
-        fires=True,
-    ),
-    # Killed an hour before its time was up.
-    Example(evidence(signalled(9), job=Job(scheduler="slurm", job="7", ends_at_ns=END_NS + 3600 * 10**9)), fires=False),
-    Example(
-        evidence(signalled(15), job=Job(scheduler="slurm", job="7", state="CANCELLED", ends_at_ns=_NOW)), fires=False
-    ),
-    # It failed by itself; the script around it went on until the limit.
-    Example(evidence(failed("ValueError", "bad"), job=Job(scheduler="slurm", job="7", state="TIMEOUT")), fires=False),
-]

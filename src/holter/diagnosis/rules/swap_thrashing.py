@@ -8,9 +8,8 @@ Use less memory than the machine has, or lower the number of workers; more swap 
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.specimens import evidence, exited, signalled
-from holter.model.evidence import Evidence, Memory
-from holter.model.verdicts import Answer, Example, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "swap-thrashing"
 CONTRIBUTES = True
@@ -43,18 +42,3 @@ def diagnose(evidence: Evidence) -> Answer:
         because=testimony.few(found),
         advice=advise(CAUSE, evidence),
     )
-
-
-_BUSY = Memory(
-    full_pressure_percent=48,
-    swap_out_bytes_per_s=80e6,
-    major_faults_per_s=4000,
-    swap_total_bytes=8e9,
-    swap_free_bytes=1e8,
-)
-EXAMPLES = [
-    Example(evidence(signalled(9), memory=_BUSY), fires=True),
-    # Data that is read through a memory map faults, too.
-    Example(evidence(exited(1), memory=Memory(major_faults_per_s=9000, full_pressure_percent=0.3)), fires=False),
-    Example(evidence(signalled(9)), fires=False),
-]

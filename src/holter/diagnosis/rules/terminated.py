@@ -14,11 +14,9 @@ from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
 from holter.diagnosis.requests import Request, request_of
-from holter.diagnosis.specimens import before, caught, evidence, exited, failed, signalled
 from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
-from holter.model.records import Finished
-from holter.model.verdicts import Answer, Example, Fact, NotObservable, Verdict
+from holter.model.verdicts import Answer, Fact, NotObservable, Verdict
 
 CAUSE = "terminated"
 SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
@@ -93,27 +91,3 @@ def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
     found.append(facts.of_status(end))
     found += [facts.of_exception(end.raised)] if end.raised else []
     return tuple(found)
-
-
-_SHELL = caught(15, sender_pid=77, sender="bash: -bash")
-EXAMPLES = [
-    Example(evidence(signalled(15, signals=(_SHELL,))), fires=True),
-    Example(evidence(signalled(15)), fires=True),
-    # A launcher says so, in which nobody watched; and another signal, and a program that only says so.
-    Example(evidence(failed("SignalException", "Process 812 got signal: 15", role="command")), fires=True),
-    Example(evidence(failed("SignalException", "Process 812 got signal: 1", role="command")), fires=False),
-    Example(evidence(failed("ValueError", "Process 812 got signal: 15")), fires=False),
-    # It saved, and left with 0: it looks like success.
-    Example(evidence(exited(0, signals=(_SHELL,), handled=(15,))), fires=True),
-    Example(evidence(exited(143, handled=(15,))), fires=True),
-    # It survived a SIGTERM ten minutes ago, and then failed by itself.
-    Example(
-        evidence(failed("ValueError", "bad label", signals=(caught(15, before_s=600),), handled=(15,))), fires=False
-    ),
-    Example(
-        evidence(exited(0, signals=(_SHELL,), handled=(15,), finished=Finished(at_ns=before(9), exit_code=0))),
-        fires=False,
-    ),
-    Example(evidence(signalled(9, signals=(caught(15, before_s=5, is_handled=True),))), fires=False),
-    Example(evidence(exited(0)), fires=False),
-]

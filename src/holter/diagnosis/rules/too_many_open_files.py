@@ -11,11 +11,9 @@ import re
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import left_with
-from holter.diagnosis.specimens import before, evidence, exited, failed, gone, said
 from holter.diagnosis.texts import foreign_text, line_near_end
-from holter.model.evidence import Evidence, Surroundings
-from holter.model.records import Finished
-from holter.model.verdicts import Answer, Example, Fact, RuledOut, Verdict
+from holter.model.evidence import Evidence
+from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
 SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.93, 0.87, 0.7, 0.75
@@ -82,47 +80,3 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         because=(*found, *seen, facts.of_status(end)),
         advice=advise(CAUSE, evidence),
     )
-
-
-_DATABASE = "sqlite3.OperationalError"
-_NEAR_LIMIT = Surroundings(open_files=1024, open_files_limit=1024)
-EXAMPLES = [
-    # Nobody read its exit code, and it had said with which one it left.
-    Example(
-        evidence(
-            gone(finished=Finished(at_ns=before(0.1), how="atexit", exit_code=1)),
-            said=(said("OSError: [Errno 24] Too many open files"),),
-        ),
-        fires=True,
-    ),
-    Example(
-        evidence(failed("OSError", "[Errno 24] Too many open files: 'a.npy'"), surroundings=_NEAR_LIMIT), fires=True
-    ),
-    Example(
-        evidence(
-            failed("RuntimeError", "received 0 items of ancdata"),
-            surroundings=_NEAR_LIMIT,
-            facts={"packages": {"torch": "2.13.0"}},
-        ),
-        fires=True,
-    ),
-    Example(evidence(failed("RuntimeError", "unable to mmap: Too many open files (24)")), fires=True),
-    Example(
-        evidence(
-            failed("RuntimeError", "received 0 items of ancdata"),
-            surroundings=Surroundings(open_files=9, open_files_limit=1024),
-        ),
-        fires=False,
-    ),
-    Example(evidence(failed(_DATABASE, "unable to open database file"), surroundings=_NEAR_LIMIT), fires=True),
-    # A path that is not there.
-    Example(
-        evidence(
-            failed(_DATABASE, "unable to open database file"),
-            surroundings=Surroundings(open_files=980, open_files_limit=1024),
-        ),
-        fires=False,
-    ),
-    Example(evidence(failed("ValueError", "24 classes"), surroundings=_NEAR_LIMIT), fires=False),
-    Example(evidence(exited(0), said=(said("Too many open files"),)), fires=False),
-]
