@@ -47,15 +47,17 @@ class Deletions:
         sync_directory(self._folder)
 
     def find(self, run: str) -> Deletion | None:
-        """None for a run that nobody deleted."""
+        """None for a run that nobody deleted. Raises OSError where that can't be told: then it says neither."""
         if not is_run_id(run):
             return None
         try:
             with open(self._path(run), "rb") as file:
-                return _decode(file.read(1 << 16))
+                noted = file.read(1 << 16)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError):  # that it is there says enough
+        try:
+            return _decode(noted)
+        except msgspec.MsgspecError:  # that it is there says enough
             return Deletion(by="somebody", at=0.0)
 
     def forget(self, run: str) -> None:
@@ -65,7 +67,7 @@ class Deletions:
                 os.unlink(self._path(run))
 
     def check(self, run: str) -> None:
-        """Raises Refused for a run that was deleted."""
+        """Raises Refused for a run that was deleted, OSError where that can't be told."""
         if (deletion := self.find(run)) is not None:
             raise Refused(
                 GONE,

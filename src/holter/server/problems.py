@@ -23,6 +23,8 @@ from holter.errors import (
 
 RETRY_S = 30
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+# Of what passes by itself: whoever asks again is answered.
+_PASSING = (*_FULL, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 class Error(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,7 +78,7 @@ def problem_of(error: HolterError | OSError) -> tuple[int, Problem, int | None]:
         case StorageError() if not isinstance(error, NoBlob | DigestMismatch | NewerStorage):
             return 503, Problem(Error(str(error), do="try again")), RETRY_S
         case OSError():
-            status = 503 if error.errno in _FULL else 404 if isinstance(error, FileNotFoundError) else 500
+            status = 503 if error.errno in _PASSING else 404 if isinstance(error, FileNotFoundError) else 500
             text = error.strerror or type(error).__name__
             return status, Problem(Error(text)), RETRY_S if status == 503 else None
     for kind, status, do in _STATUS:

@@ -104,6 +104,7 @@ def test_what_cannot_be_understood_is_refused(body: bytes, query: dict[str, str]
         (StorageDamaged("x"), 503, 30),
         (Refused(429, "x", retry_s=2), 429, 2),
         (OSError(28, "No space left on device"), 503, 30),
+        pytest.param(OSError(24, "Too many open files"), 503, 30, id="too-many-open-files"),
         (FileNotFoundError(2, "No such file"), 404, None),
     ],
     ids=lambda value: type(value).__name__,

@@ -8,6 +8,7 @@ import pytest
 from holter.errors import NoRun, UsageError
 from holter.server.query.run_files import checked_name, kind_of, list_files, media_of, open_file
 from holter.storage.opening import open_storage
+from tests.unit.descriptors import no_descriptor_left
 
 
 @pytest.fixture
@@ -71,3 +72,8 @@ def test_a_name_that_leads_elsewhere_is_none(path: str) -> None:
 )
 def test_a_type_that_browsers_run_is_never_sent(name: str, media: str, kind: str) -> None:
     assert (media_of(name), kind_of(name)) == (media, kind)
+
+
+def test_who_can_not_look_does_not_say_that_there_is_no_file(directory: Path) -> None:
+    with no_descriptor_left(), pytest.raises(OSError, match="Too many open files"):
+        open_file(str(directory), "output.log")

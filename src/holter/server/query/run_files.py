@@ -1,5 +1,6 @@
 """The files of a run: those in its directory and those that were uploaded; names from outside never leave it."""
 
+import errno
 import mimetypes
 import os
 import stat
@@ -45,7 +46,7 @@ def list_files(storage: Storage, run: str, *, directory: str) -> list[RunFile]:
 def open_file(directory: str, path: str) -> BinaryIO:
     """A regular file below a run's directory, whatever its name says: no step leads out of it, through no link.
 
-    Raises UsageError for a name that can't be one, NoRun where there is no such file.
+    Raises UsageError for a name that can't be one, NoRun where there is no such file, OSError where nobody can look.
     """
     *folders, name = checked_name(path).split("/")
     try:
@@ -54,7 +55,9 @@ def open_file(directory: str, path: str) -> BinaryIO:
             fd = _step(fd, folder, os.O_DIRECTORY)
         # What is a pipe must not make us wait.
         file = os.fdopen(_step(fd, name, os.O_NONBLOCK), "rb", buffering=0)
-    except OSError:
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         raise NoRun(f"there is no file {path[:200]!r} in this run") from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or is_hidden(name):
         file.close()
