@@ -8,6 +8,7 @@ from types import TracebackType
 from holter.catalog.people import user_name
 from holter.errors import UsageError
 from holter.journal.rundir import make_private
+from holter.server.descriptors import raise_limit
 from holter.server.desk import Desk, DeskSettings, ui_token
 from holter.server.ingest.index_place import index_directory
 from holter.server.instance import Claim, Instance, claim_index
@@ -41,6 +42,7 @@ class Local:
     """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
 
     def __init__(self, data: str, environ: Mapping[str, str], *, port: int | None) -> None:
+        raise_limit()
         make_private(data)
         self._claim = claim_index(data, environ)
         self._door = listen(HOST, port)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from holter.journal.rundir import make_private
+from holter.server.descriptors import raise_limit
 from holter.server.desk import Desk, DeskSettings
 from holter.server.instance import Instance, claim_index
 from holter.server.security.keyring import open_keys
@@ -19,6 +20,7 @@ class Team:
     def __init__(
         self, data: str, environ: Mapping[str, str], *, host: str, port: int | None, allowed_hosts: Sequence[str]
     ) -> None:
+        raise_limit()
         make_private(data)
         os.chmod(data, 0o700)
         self._claim = claim_index(data, environ)

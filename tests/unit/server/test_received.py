@@ -1,5 +1,6 @@
 """Ranges of journals become the files that they were cut from."""
 
+import contextlib
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -183,3 +184,26 @@ def test_whatever_is_acknowledged_was_brought_to_the_disk_before(
     left.append(set(unsynced.inodes))
     assert len(list((tmp_path / "data" / "runs" / "r1").glob("*.seg"))) == 3
     assert left == [set()] * len(left)
+
+
+def held(directory: Path) -> int:
+    """How many descriptors this process has of what lies below a directory."""
+    found = 0
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found += os.readlink(f"/proc/self/fd/{name}").startswith(str(directory))
+    return found
+
+
+def test_many_runs_take_an_eighth_of_the_descriptors_at_most(
+    tmp_path: Path, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.server.descriptors.resource.getrlimit", lambda which: (240, 240))
+    data, place = journal.stream(), tmp_path / "data"
+    received = ReceivedRuns(str(place))
+    have = [received.accept(journal.id, f"r{number}", offset=0, data=data) for number in range(60)]
+    assert held(place) == 30
+    again = [received.accept(journal.id, f"r{number}", offset=have[number], data=b"") for number in range(60)]
+    assert again == have
+    received.close()
+    assert held(place) == 0

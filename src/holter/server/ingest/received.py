@@ -20,8 +20,8 @@ from holter.journal.rundir import (
     segment_path,
     sync_directory,
 )
+from holter.server.descriptors import share_out
 
-MOST_OPEN = 512
 # The last three are no console, but texts that only grow as well; verdicts need the first two of these.
 _TRANSCRIPT = re.compile(
     r"output(-[1-9]\d*)?(\.\d{12,})?\.(log|idx)|signals(-\d+)?\.log|faults(-\d+)?\.log|debug(-internal)?\.log"
@@ -39,6 +39,7 @@ class ReceivedRuns:
         self._data = data
         self._lock = threading.Lock()
         self._open: OrderedDict[str, _ReceivedJournal] = OrderedDict()
+        self._most_open = share_out().journals
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
         """Keep a range of a journal; returns the offset it has, all of which is on disk.
@@ -55,11 +56,15 @@ class ReceivedRuns:
             place = os.path.join(directory, journal)
             kept = self._open.pop(place, None) or _ReceivedJournal(directory, journal)
             self._open[place] = kept
-            dropped = self._open.popitem(last=False)[1] if len(self._open) > MOST_OPEN else None
+            dropped = self._open.popitem(last=False)[1] if len(self._open) > self._most_open else None
         if dropped is not None:
             dropped.close()
-        with _full_disk_told(directory):
-            return kept.accept(offset, data)
+        try:
+            with _full_disk_told(directory):
+                return kept.accept(offset, data)
+        finally:
+            if self._open.get(place) is not kept:  # it had to go meanwhile, and we have opened it again
+                kept.close()
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
         """The same for a text that only grows: `output.log`, `output.idx` and their pieces, `signals.log`, …"""
@@ -120,10 +125,12 @@ class _ReceivedJournal:
 
     def accept(self, offset: int, data: bytes) -> int:
         with self._lock:
-            self._open_folder()
-            # Of the whole run's directory, against other processes that receive the same run.
-            fcntl.flock(self._folder, fcntl.LOCK_EX)
+            _make_durable(self._directory)
+            # Open only as long as it is locked: a server has many runs, and not so many descriptors.
+            self._folder = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
             try:
+                # Of the whole run's directory, against other processes that receive the same run.
+                fcntl.flock(self._folder, fcntl.LOCK_EX)
                 self._find_last()
                 have = self._base + os.fstat(self._fd).st_size if self._fd >= 0 else 0
                 if offset <= have < offset + len(data):
@@ -133,23 +140,11 @@ class _ReceivedJournal:
                     self._is_synced = True
                 return have
             finally:
-                fcntl.flock(self._folder, fcntl.LOCK_UN)
+                os.close(self._folder)
 
     def close(self) -> None:
         with self._lock:
             self._let_go()
-            if self._folder >= 0:
-                os.close(self._folder)
-            self._folder = -1
-
-    def _open_folder(self) -> None:
-        if self._folder >= 0:
-            if os.fstat(self._folder).st_nlink:
-                return
-            os.close(self._folder)
-            self._folder = -1
-        _make_durable(self._directory)
-        self._folder = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
 
     def _find_last(self) -> None:
         """Open the segment that is the last one now: another process may have begun one."""
