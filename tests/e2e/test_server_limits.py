@@ -1,8 +1,10 @@
 """Limits of time, room and rate, and the checks of every write, on a real server in this process."""
 
 import contextlib
+import functools
 import http.client
 import re
+import select
 import socket
 import threading
 import time
@@ -48,12 +50,18 @@ class Door:
         connection.send(sent)
         return connection
 
+    def other_key(self) -> dict[str, str]:
+        """The header of somebody else."""
+        made = self.http.post("/tokens", json={"name": "other", "scope": "write"}).json()
+        return {"authorization": f"Bearer {made['key']}"}
+
 
 @contextlib.contextmanager
 def opened(data: Path) -> Iterator[Door]:
     desk = Desk(DeskSettings(data=str(data), url="memory:", token=TOKEN, user="ada"), {})
     door = listen("127.0.0.1", 0)
-    config = uvicorn.Config(make_app(desk), http=PatientProtocol, ws="none", log_config=None, lifespan="on")
+    protocol = functools.partial(PatientProtocol, crowd=desk.crowd)
+    config = uvicorn.Config(make_app(desk), http=protocol, ws="none", log_config=None, lifespan="on")  # type: ignore[arg-type]  # it makes one
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()
@@ -128,7 +136,44 @@ def test_a_body_that_does_not_come_is_not_waited_for(served: Door, monkeypatch: 
     slow = served.begin("POST", "/ingest/r1/transcripts/output.log?offset=0", told=1000, sent=b"x")
     with contextlib.closing(slow):
         answer = slow.getresponse()
-        assert (answer.status, b"did not arrive within" in answer.read()) == (408, True)
+        assert (answer.status, b"did not arrive in time" in answer.read()) == (408, True)
+
+
+def test_a_body_that_comes_by_the_byte_is_ended(served: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "SLOW_S", 0.5)
+    slow = served.begin("POST", "/ingest/r1/transcripts/output.log?offset=0", told=10_000_000, sent=b"x")
+    sent = 0
+    with contextlib.closing(slow):
+        assert slow.sock is not None
+        while not select.select([slow.sock], [], [], 0.05)[0]:
+            slow.send(b"x")
+            sent += 1
+        answer = slow.getresponse()
+        assert (answer.status, answer.getheader("connection"), sent < 1000) == (408, "close", True)
+
+
+def test_what_is_announced_and_not_sent_takes_no_room_from_others(served: Door) -> None:
+    path = "/ingest/r1/transcripts/output.log?offset=0"
+    with contextlib.ExitStack() as open_ones:
+        for _ in range(8):
+            begun = served.begin("POST", path, told=answering.MOST_BODY_BYTES, sent=b"x")
+            open_ones.enter_context(contextlib.closing(begun))
+        answer = served.http.post(path, content=b"y" * (8 << 20), headers=OCTETS)
+        assert answer.status_code == 200
+
+
+def test_one_key_has_half_of_the_room_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "HELD_BODY_BYTES", 1 << 20)
+    monkeypatch.setattr(room, "WAITS_S", 0.3)
+    path = "/ingest/r1/transcripts/output.log?offset=0"
+    with opened(tmp_path / "data") as served:
+        other = served.other_key()
+        begun = [served.begin("POST", path, told=400_001, sent=b"x" * 400_000) for _ in range(2)]
+        # At least one of the two waited for the other's room in vain.
+        with contextlib.closing(begun[0]), contextlib.closing(begun[1]):
+            ready, _, _ = select.select([each.sock for each in begun], [], [], 20)
+            assert ready
+            assert served.http.post(path, content=b"y" * 500_000, headers=OCTETS | other).status_code == 200
 
 
 def test_whoever_asks_too_often_is_told_when_to_come_back_and_nobody_else_is(served: Door) -> None:
@@ -174,14 +219,15 @@ def test_where_too_much_is_on_its_way_the_next_is_sent_back_and_reading_goes_on(
     monkeypatch.setattr(room, "WAITS_S", 0.3)
     path = "/ingest/r1/transcripts/output.log?offset=0"
     with opened(tmp_path / "data") as served:
-        slow = served.begin("POST", path, told=900, sent=b"x")
+        others = OCTETS | served.other_key()
+        slow = served.begin("POST", path, told=900, sent=b"x" * 890)
         with contextlib.closing(slow):
-            wait_until(lambda: served.http.post(path, content=b"y" * 200, headers=OCTETS).status_code == 503)
-            refused = served.http.post(path, content=b"y" * 200, headers=OCTETS)
+            wait_until(lambda: served.http.post(path, content=b"y" * 200, headers=others).status_code == 503)
+            refused = served.http.post(path, content=b"y" * 200, headers=others)
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-            assert served.http.post(path, content=b"y" * 50, headers=OCTETS).status_code == 200  # there is room for it
+            assert served.http.post(path, content=b"y" * 50, headers=others).status_code == 200  # there is room for it
             assert served.http.get("/runs").status_code == 200
-            slow.send(b"x" * 899)
+            slow.send(b"x" * 10)
             assert slow.getresponse().status == 200
         assert served.http.post(path, content=b"y" * 200, headers=OCTETS).status_code == 200
 
@@ -191,8 +237,31 @@ def test_who_goes_away_in_the_middle_leaves_its_room_to_others(tmp_path: Path, m
     path = "/ingest/r1/transcripts/output.log?offset=0"
     with opened(tmp_path / "data") as served:
         for _ in range(3):
-            gone = served.begin("POST", path, told=900, sent=b"x")
+            gone = served.begin("POST", path, told=900, sent=b"x" * 890)
             assert gone.sock is not None
             gone.sock.shutdown(socket.SHUT_RDWR)
             gone.close()
         assert served.http.post(path, content=b"y" * 900, headers=OCTETS).status_code == 200
+
+
+def test_strangers_who_say_nothing_leave_for_those_who_ask(served: Door) -> None:
+    served.desk.crowd._most, served.desk.crowd._most_strangers = 80, 20
+    with contextlib.ExitStack() as strangers:
+        assert served.http.get("/runs").status_code == 200
+        for _ in range(200):
+            strangers.enter_context(socket.create_connection(("127.0.0.1", served.port)))
+        # The connection of somebody who showed a key is still the same one; and somebody new finds a place.
+        assert served.http.get("/runs").status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{served.port}{PREFIX}/runs", headers=AUTHORIZATION).status_code == 200
+        wait_until(lambda: served.desk.crowd.strangers <= 20)
+        assert (served.desk.crowd.known >= 1, served.desk.crowd.refused) == (True, 0)
+
+
+def test_where_everybody_is_busy_somebody_new_hears_it(served: Door) -> None:
+    served.desk.crowd._most = 2
+    with served.http.stream("GET", "/events") as one, served.http.stream("GET", "/events") as other:
+        lines = [each.iter_lines() for each in (one, other)]
+        assert [next(each)[:4] for each in lines] == ["id: "] * 2
+        refused = httpx.get(f"http://127.0.0.1:{served.port}{PREFIX}/info")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert refused.json()["error"]["what"] == "too many connections"

@@ -1,7 +1,6 @@
 """From a request to an answer: who asks, whether they may, what they ask, and the result as bytes."""
 
 import asyncio
-import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -13,13 +12,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from holter.errors import HolterError, Refused
+from holter.server.crowd import guest_of
 from holter.server.desk import Desk
 from holter.server.packing import choose, pack
 from holter.server.problems import Error, Problem, problem_of
-from holter.server.room import Room
+from holter.server.room import Room, Take
 from holter.server.routing import Reply, Route, Visit, read_asked
 from holter.server.security.access import CSRF_HEADER, Visitor
 from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
+from holter.server.security.limits import neighbourhood
 from holter.wire.connection import is_loopback
 
 MOST_JSON_BYTES = 1 << 20
@@ -30,7 +31,9 @@ MOST_STRANGER_BYTES = 16 << 10
 HELD_JSON_BYTES, HELD_BODY_BYTES = 64 << 20, 128 << 20
 # So many unpack and write what was sent; whoever reads has threads of its own.
 TAKERS, READERS = 8, 40
+# A body comes within this time, and so much of it, or all that is left, in each shorter one: else it is ended.
 BODY_WITHIN_S = 60.0
+SLOW_S, SLOW_BYTES = 10.0, 16 << 10
 SLOW_READER_S = 30.0
 PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 ACCEPTED = {"json": {JSON}, "bytes": {BYTES, ZSTD}, "none": set[str]()}
@@ -67,7 +70,7 @@ def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
             return Response(status_code=400)
         except Exception:  # noqa: BLE001  the boundary: one request that fails is one request
             # Without the query: it may hold what is nobody's business.
-            sys.stderr.write(f"holter: {request.method} {request.url.path}: {traceback.format_exc()}")
+            desk.complaints.say(f"{request.method} {request.url.path}: {traceback.format_exc()}")
             return _failed(
                 500, Problem(Error("holter could not answer", "an error in holter itself", "see the server's terminal"))
             )
@@ -87,6 +90,8 @@ def _failed(status: int, problem: Problem, retry_s: int | None = None) -> Respon
         headers["retry-after"] = str(retry_s)
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status == 408:
+        headers["connection"] = "close"  # what still comes is nobody's any more
     return Response(problem.encode(), status, headers, "application/json")
 
 
@@ -97,8 +102,8 @@ async def _answer(route: Route, desk: Desk, *, request: Request, staff: Staff) -
     size = int(told) if told.isdecimal() and len(told) < 19 else limit
     if size > limit:
         raise _too_large(limit)
-    async with staff.room(route).holding(size):
-        data = await _read_body(request, size)
+    async with staff.room(route).holding(visitor.id if visitor else "") as take:
+        data = await _read_body(request, size, take)
         query = dict(request.query_params)
         asked = read_asked(route, path=request.path_params, query=query, data=data)
         visit = Visit(
@@ -149,10 +154,12 @@ def _is_far(request: Request) -> bool:
 
 def _admit(route: Route, desk: Desk, request: Request) -> Visitor | None:
     """Who asks, where they may. Raises Refused."""
-    address = request.client.host if request.client else ""
+    address = address_of(request)
     now = asyncio.get_running_loop().time()
     check_origin(request.method, request.headers)
     visitor = desk.doorman.identify(request.headers)
+    if visitor is not None and (guest := guest_of(request.scope)) is not None:
+        desk.crowd.welcome(guest)
     desk.requests.spend(visitor.id if visitor else address, now)
     if visitor is None and route.needs != "nothing":
         if "authorization" in request.headers:
@@ -162,6 +169,11 @@ def _admit(route: Route, desk: Desk, request: Request) -> Visitor | None:
         _check_rights(route, desk, request, visitor)
     check_content(request.method, request.headers, accepted=ACCEPTED[route.body])
     return visitor
+
+
+def address_of(request: Request) -> str:
+    """Whoever is limited by where they come from."""
+    return neighbourhood(request.client.host if request.client else "")
 
 
 def _check_rights(route: Route, desk: Desk, request: Request, visitor: Visitor) -> None:
@@ -192,19 +204,34 @@ def _how_to_enter(desk: Desk) -> str:
     return "send `Authorization: Bearer KEY`, or log in; `holter server keys add NAME` makes a key"
 
 
-async def _read_body(request: Request, most: int) -> bytes:
-    """The body, not a byte more than allowed and not forever. Raises Refused."""
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_WITHIN_S):
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise _too_large(most)
-                parts.append(part)
-    except TimeoutError:
-        raise Refused(408, f"the body did not arrive within {BODY_WITHIN_S:g} s", do="send smaller parts") from None
+async def _read_body(request: Request, most: int, take: Take) -> bytes:
+    """The body, not a byte more than allowed, not forever, and not by the byte. Raises Refused."""
+    parts, size, seen = [], 0, 0
+    now = asyncio.get_running_loop().time
+    until, look_at = now() + BODY_WITHIN_S, now() + SLOW_S
+    stream = aiter(request.stream())
+    while (part := await _next_part(stream, min(until, look_at) - now())) is not None:
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        before = now()
+        await take(len(part))
+        waited_s = now() - before
+        until, look_at = until + waited_s, look_at + waited_s
+        parts.append(part)
+        if size - seen >= SLOW_BYTES:
+            seen, look_at = size, now() + SLOW_S
     return b"".join(parts)
+
+
+async def _next_part(stream: AsyncIterator[bytes], within_s: float) -> bytes | None:
+    """What comes next, None at the end. Raises Refused where it does not come in time."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await anext(stream, None)
+    except TimeoutError:
+        why = f"it has {BODY_WITHIN_S:g} s, and at least {SLOW_BYTES:,} bytes of it must come in each {SLOW_S:g} s"
+        raise Refused(408, "the body did not arrive in time", why=why, do="send smaller parts") from None
 
 
 def _too_large(most: int) -> Refused:

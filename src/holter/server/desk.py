@@ -13,6 +13,9 @@ from holter.errors import StorageDamaged
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
+from holter.server.complaints import Complaints
+from holter.server.crowd import Crowd
+from holter.server.descriptors import share_out
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.pacing import Pacer
@@ -24,6 +27,7 @@ from holter.server.security.access import Doorman
 from holter.server.security.keyring import SECRETS, open_keys
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
 from holter.server.security.private_files import read_secret
+from holter.server.security.proxies import Proxies
 from holter.server.security.sessions import EndedSessions
 from holter.storage.opening import Storage, load_engine, open_storage
 
@@ -41,6 +45,8 @@ class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Who uses that token."""
     allowed_hosts: tuple[str, ...] = ()
     """Names under which the server may be asked, beside loopback and plain addresses."""
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks of those who are believed when they say for whom they ask."""
     address: str = ""
     """Where clients reach it."""
     url: str = ""
@@ -57,6 +63,9 @@ class Desk:
         self.lateness: Lateness = read_lateness(environ)
         self.url = settings.url or f"sqlite:{index_directory(self.data, environ)}"
         make_private(self.data)
+        self.complaints = Complaints()
+        self.proxies = Proxies(settings.proxies)
+        self.crowd = Crowd(share_out().connections, is_proxy=self.proxies.has)
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
         self.pacer = Pacer()
         self.deletions = Deletions(self.data)

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from holter.errors import Refused
 
@@ -10,29 +11,57 @@ from holter.errors import Refused
 WAITS_S = 10.0
 RETRY_S = 5
 
+Take = Callable[[int], Awaitable[None]]
+
 
 class Room:
-    """Bytes of bodies that may be in memory together. Used by one event loop."""
+    """Bytes of bodies that may be in memory together, as they arrive. Used by one event loop.
+
+    Nobody has more than half of it with several bodies at once.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self._left = self._most = most_bytes
+        self._held: Counter[str] = Counter()
         self._freed = asyncio.Condition()
 
+    @property
+    def held_bytes(self) -> int:
+        """How much of it is taken."""
+        return self._most - self._left
+
     @contextlib.asynccontextmanager
-    async def holding(self, count: int) -> AsyncIterator[None]:
-        """Within this there is room for so many bytes; waits for it a while. Raises Refused where it does not come."""
-        count = min(count, self._most)
+    async def holding(self, who: str) -> AsyncIterator[Take]:
+        """Within this, what one body takes is held. Taking waits a while, and raises Refused where no room comes."""
+        held = 0
+
+        def fits(count: int) -> bool:
+            theirs = self._held[who]
+            return count <= self._left and (theirs == held or theirs + count <= self._most // 2)
+
+        async def take(count: int) -> None:
+            nonlocal held
+            if not fits(count):
+                await self._wait(lambda: fits(count))
+            held += count
+            self._left -= count
+            self._held[who] += count
+
+        try:
+            yield take
+        finally:
+            self._left += held
+            self._held[who] -= held
+            if not self._held[who]:
+                del self._held[who]
+            async with self._freed:
+                self._freed.notify_all()
+
+    async def _wait(self, fits: Callable[[], bool]) -> None:
         try:
             async with asyncio.timeout(WAITS_S), self._freed:
-                await self._freed.wait_for(lambda: count <= self._left)
-                self._left -= count
+                await self._freed.wait_for(fits)
         except TimeoutError:
             raise Refused(
                 503, "too much is sent at once", why="others are taken in first", do="send it again", retry_s=RETRY_S
             ) from None
-        try:
-            yield
-        finally:
-            self._left += count
-            async with self._freed:
-                self._freed.notify_all()

@@ -1,5 +1,6 @@
 """How much anybody may ask for in how little time."""
 
+import ipaddress
 import threading
 from collections import OrderedDict
 
@@ -20,6 +21,19 @@ class Rate(msgspec.Struct, frozen=True):
 REQUESTS = Rate(500, 2000)
 FAILURES = Rate(0.2, 20)
 """Wrong keys, by address: a right one is never refused because somebody else guessed."""
+
+
+def neighbourhood(address: str) -> str:
+    """Whom an address stands for: a customer of a network has 2^64 of IPv6's, so those count as one. Pure."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((found, 64), strict=False))
 
 
 class Limiter:
