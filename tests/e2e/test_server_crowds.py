@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import resource
 import socket
 import subprocess
 import sys
@@ -21,20 +20,16 @@ FEW = 96
 
 
 @contextlib.contextmanager
-def poor_server(data: Path) -> Iterator[Served]:
-    """`holter server` that may open few files, and can't have more."""
+def limited_server(data: Path, limit: str) -> Iterator[Served]:
+    """`holter server` under a limit of open files as a shell sets it."""
     place = data.parent / "server.out"
-
-    def be_poor() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (FEW, FEW))
-
+    words = ["holter", "server", "--data", str(data), "--port", "0"]
     with place.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "holter", "server", "--data", str(data), "--port", "0"],
+            ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", sys.executable, "-m", *words],
             stdout=file,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=be_poor,
         )
     served = Served(process, place)
     try:
@@ -45,7 +40,7 @@ def poor_server(data: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Served]:
-    with poor_server(tmp_path / "far") as served:
+    with limited_server(tmp_path / "far", f"-n {FEW}") as served:
         yield served
 
 
@@ -96,25 +91,11 @@ def test_more_runs_than_descriptors_are_all_kept_and_none_is_said_to_be_deleted(
 
 
 def test_the_limit_is_raised_as_far_as_it_may_be(tmp_path: Path) -> None:
-    place = tmp_path / "server.out"
-
-    def be_modest() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-
-    with place.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "holter", "server", "--data", str(tmp_path / "far"), "--port", "0"],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            text=True,
-            preexec_fn=be_modest,
-        )
-    served = Served(process, place)
-    limits = Path(f"/proc/{process.pid}/limits").read_text()
-    served.close()
+    with limited_server(tmp_path / "far", "-S -n 64") as served:
+        limits = Path(f"/proc/{served.process.pid}/limits").read_text()
     found = re.search(r"Max open files +(\d+) +(\d+)", limits)
     assert found is not None
-    assert found[1] == found[2]
+    assert found[1] == found[2] != "64"
 
 
 def test_who_shows_a_key_is_answered_however_many_strangers_there_are(server: Served) -> None:
