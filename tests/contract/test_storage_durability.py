@@ -130,7 +130,7 @@ def test_damage_is_told_and_the_index_can_be_made_again(tmp_path: Path, journal:
     path.write_bytes(b"\xa5" * path.stat().st_size)
     with pytest.raises(StorageDamaged, match="rebuild"):
         open_storage(url)
-    assert rebuild(data, url, clock=Clock()) == 1
+    assert rebuild(data, url, clock=Clock()).runs == 1
     again = open_storage(url)
     assert len(again.series.points(Line("r1", "loss")).steps) == 15_000
     assert again.runs.query(RunQuery(now_ns=Clock().now_ns())).total == 1

@@ -11,6 +11,7 @@ from holter.catalog.parents_wishes import add_wishes
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
+from holter.model.bounds import within
 from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
     Described,
@@ -332,7 +333,6 @@ def _said(digests: Sequence[Digest], kind: type[Record]) -> list[Any]:
 def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: int) -> RunView:
     described = described_as(programs)
     opened = newest_of(programs).opened
-    steps = [each.highest_step for each in programs if each.highest_step is not None]
     newest = max(programs, key=lambda each: each.last_at_ns)
     started_ns = described.started_ns if described else programs[0].opened.at_ns
     end_ns = outcome.ended_at_ns or now_ns
@@ -345,11 +345,11 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
         started_at=started_ns / 1e9,
         ended_at=outcome.ended_at_ns / 1e9 if outcome.ended_at_ns else None,
         duration_s=round(max(0, end_ns - started_ns) / 1e9, 3),
-        steps=max(steps) + 1 if steps else 0,
+        steps=count_steps(programs),
         summary=merged_summary(programs),
         config=merged_config(programs),
         host=opened.host,
-        rows=sum(each.rows for each in programs),
+        rows=count_rows(programs),
         last_step=newest.last_step,
         last_row_at=max((each.last_at_ns for each in programs if each.rows), default=0) / 1e9 or None,
         is_stale=outcome.is_stale,
@@ -357,6 +357,17 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
         directory=directory,
         **_labels(described),
     )
+
+
+def count_steps(programs: list[Digest]) -> int:
+    """How many steps there are up to the highest one, from 0 on."""
+    steps = [each.highest_step for each in programs if each.highest_step is not None]
+    return max(0, within(max(steps) + 1)) if steps else 0
+
+
+def count_rows(programs: list[Digest]) -> int:
+    """All that were logged."""
+    return within(sum(each.rows for each in programs))
 
 
 def merged_config(programs: list[Digest]) -> dict[str, Any]:

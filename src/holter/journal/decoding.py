@@ -1,13 +1,14 @@
 """Turns the frames of a segment back into records and rows."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from holter.journal.frame import HEAD
 from holter.journal.reader import Frame
 from holter.journal.rows import CODES, Schema
+from holter.model.bounds import Instant, Whole
 from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared, Record
 
 
@@ -20,9 +21,7 @@ class LoggedRow(NamedTuple):
 
 
 _decoders = {number: msgspec.msgpack.Decoder(struct) for number, struct in KINDS.items()}
-Step = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-Nanoseconds = Annotated[int, msgspec.Meta(ge=0)]
-_loose = msgspec.msgpack.Decoder(tuple[Step, Nanoseconds, dict[str, Any]])
+_loose = msgspec.msgpack.Decoder(tuple[Whole, Instant, dict[str, Any]])
 # What msgspec raises for bytes that are no msgpack, not ours, not text or nested too deeply.
 _UNREADABLE = (msgspec.MsgspecError, MemoryError, RecursionError, TypeError, ValueError)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from holter.errors import NotKept
 from holter.journal.frame import ROW, SYNC, encode_body, encode_record
+from holter.model.bounds import LAST_NS
 from holter.model.records import FIRST_PACKED, LOOSE_ROW, Declared
 
 # Booleans stay loose: struct packs any value as one, so a number that follows would be lost without a word.
@@ -41,7 +42,7 @@ class Schema:
     def unpack(self, body: bytes) -> tuple[int, int, dict[str, Any]]:
         """Step, time and values of a packed body."""
         _, _, _, step, at_ns, *values = self.layout.unpack_from(body)
-        return step, at_ns, dict(zip(self.declared.keys, values, strict=True))
+        return step, min(at_ns, LAST_NS), dict(zip(self.declared.keys, values, strict=True))
 
 
 class RowEncoder:

@@ -1,12 +1,15 @@
 """What a journal can say, one struct per sentence.
 
 Fields are only ever added, and only with a default: an older holter ignores what it does not know, a newer
-one reads old files. `KINDS` gives each struct the number that stands in the file; numbers are never reused.
+one reads old files. A record with a number outside of the bounds of its type can't be read. `KINDS` gives each struct
+the number that stands in the file; numbers are never reused.
 """
 
 from typing import Any
 
 import msgspec
+
+from holter.model.bounds import Instant, Seconds, Whole
 
 Row = dict[str, Any]
 
@@ -18,7 +21,7 @@ KERNEL = "kernel"
 class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A sentence with the time at which it was said."""
 
-    at_ns: int
+    at_ns: Instant
 
 
 class Opened(Record, frozen=True, kw_only=True):
@@ -28,22 +31,22 @@ class Opened(Record, frozen=True, kw_only=True):
     writer: str
     host: str
     boot_id: str
-    pid: int
-    process_started: int
+    pid: Whole
+    process_started: Whole
     holter: str
-    attempt: int = 1
-    rank: int | None = None
+    attempt: Whole = 1
+    rank: Whole | None = None
     pid_namespace: str = ""
     launcher: str = ""
     """The journal of the `holter run` under which this process belongs to its run."""
-    kernel_parent: int = 0
+    kernel_parent: Whole = 0
     """Of a notebook's kernel: the process that started it, and that may end it."""
 
 
 class Declared(Record, frozen=True, kw_only=True):
     """The keys and value types of packed rows that follow under this number."""
 
-    number: int
+    number: Whole
     keys: tuple[str, ...]
     types: str
 
@@ -53,14 +56,14 @@ class Described(Record, frozen=True, kw_only=True):
 
     project: str
     name: str
-    started_ns: int
+    started_ns: Instant
     entity: str = ""
     notes: str = ""
     group: str = ""
     job_type: str = ""
     tags: tuple[str, ...] = ()
     resumed: bool = False
-    heartbeat_s: float = 5.0
+    heartbeat_s: Seconds = 5.0
     """How often the sidecar beats: a reader that can't see the process measures lateness by it."""
     kind: str = ""
     """`kernel` for a notebook's kernel that is recorded for its own sake, without metrics; empty for all others."""
@@ -81,11 +84,11 @@ class Summarised(Record, frozen=True, kw_only=True):
 class Totals(Record, frozen=True, kw_only=True):
     """What the earlier segments of this journal add up to."""
 
-    rows: int
+    rows: Whole
     last: dict[str, Any]
-    last_step: int | None = None
-    last_at_ns: int | None = None
-    highest_step: int | None = None
+    last_step: Whole | None = None
+    last_at_ns: Instant | None = None
+    highest_step: Whole | None = None
 
 
 class Alerted(Record, frozen=True, kw_only=True):
@@ -99,7 +102,7 @@ class Alerted(Record, frozen=True, kw_only=True):
 class Flushed(Record, frozen=True, kw_only=True):
     """Every `log()` that had returned at this time is on the disk itself."""
 
-    step: int | None = None
+    step: Whole | None = None
     """The one that came next."""
 
 
@@ -120,12 +123,12 @@ class HeldArray(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     name: str
     type: str
-    shape: tuple[int, ...] = ()
+    shape: tuple[Whole, ...] = ()
     """-1 for a length that is not known yet, as in a graph."""
     dtype: str = ""
     device: str = ""
-    size_bytes: int | None = None
-    count: int | None = None
+    size_bytes: Whole | None = None
+    count: Whole | None = None
     """How many arrays a list, tuple or dict holds; its `size_bytes` is their sum."""
 
 
@@ -133,7 +136,7 @@ class OwnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A frame of the user's own code: nothing installed, nothing of the standard library."""
 
     file: str
-    line: int
+    line: Whole
     function: str
     arrays: tuple[HeldArray, ...] = ()
     """The largest first."""
@@ -155,18 +158,18 @@ class Raised(Record, frozen=True, kw_only=True):
     """What led to it, the nearest first."""
     frames: tuple[OwnFrame, ...] = ()
     """The innermost last."""
-    times: int = 1
+    times: Whole = 1
     """How many like it there were in this process by then; of many only some are written down."""
 
 
 class Signalled(Record, frozen=True, kw_only=True):
     """A signal that the program handles arrived, or one that told `holter run` and its command to end."""
 
-    signal: int
-    code: int | None = None
+    signal: Whole
+    code: Whole | None = None
     """`si_code`, where `holter run` says so: 0 and below when a process sent it, above 0 when a terminal did."""
-    sender_pid: int = 0
-    sender_uid: int = 0
+    sender_pid: Whole = 0
+    sender_uid: Whole = 0
     sender: str = ""
     """The sender's command, where it could still be read."""
 
@@ -177,7 +180,7 @@ class Finished(Record, frozen=True, kw_only=True):
     `replaced`: a notebook opened another run in its place, and nobody said how this one went.
     """
 
-    exit_code: int | None = None
+    exit_code: Whole | None = None
     how: str = "finish"
     exit_text: str = ""
     """What `sys.exit("text")` inside the run's `with` block said."""
@@ -191,8 +194,8 @@ class Finished(Record, frozen=True, kw_only=True):
 class Lost(Record, frozen=True, kw_only=True):
     """Records that could not be kept, once there is a place to say so."""
 
-    records: int
-    since_ns: int
+    records: Whole
+    since_ns: Instant
     because: str
 
 
@@ -205,29 +208,29 @@ class Noted(Record, frozen=True, kw_only=True):
 class Beat(Record, frozen=True, kw_only=True):
     """The sidecar is alive and so are these processes."""
 
-    monotonic_ns: int
-    pids: tuple[int, ...] = ()
+    monotonic_ns: Whole
+    pids: tuple[Whole, ...] = ()
 
 
 class Exited(Record, frozen=True, kw_only=True):
     """A process is gone; `status` is its wait status where somebody could read it."""
 
     journal: str
-    pid: int
+    pid: Whole
     source: str
-    status: int | None = None
-    max_rss_bytes: int | None = None
+    status: Whole | None = None
+    max_rss_bytes: Whole | None = None
     """The most memory that it, or any one of its children, had at a time; only who waited for it knows."""
-    user_s: float | None = None
+    user_s: Seconds | None = None
     """CPU time of it and of the children that it waited for."""
-    system_s: float | None = None
+    system_s: Seconds | None = None
 
 
 class Launched(Record, frozen=True, kw_only=True):
     """`holter run` started this process; the end of it is the end of the launcher's journal."""
 
-    pid: int
-    process_started: int
+    pid: Whole
+    process_started: Whole
     command: tuple[str, ...]
 
 
@@ -250,17 +253,17 @@ class ChildExited(Record, frozen=True, kw_only=True):
     Its parent and the sidecar may both say so: the same pid at about the same time is the same child.
     """
 
-    pid: int
+    pid: Whole
     source: str
     """`multiprocessing` where its parent waited for it; else as in `Exited`."""
-    status: int | None = None
+    status: Whole | None = None
     name: str = ""
     """What multiprocessing called it."""
     command: str = ""
-    process_started: int = 0
-    times: int = 1
+    process_started: Whole = 0
+    times: Whole = 1
     """How many like it there were by then; of many only some are written down."""
-    parent_signal: int | None = None
+    parent_signal: Whole | None = None
     """The last signal that its parent sent it through multiprocessing, 0 for none; None where nobody looked."""
 
 
@@ -272,7 +275,7 @@ class Saved(Record, frozen=True, kw_only=True):
     base: str
     policy: str = "live"
     """`now`: as they are at this moment; `live`: again whenever they change; `end`: as they are when the run ends."""
-    files: int = 0
+    files: Whole = 0
     """How many there were at this moment."""
     is_done: bool = False
     """All of them were copied before this was written."""
@@ -288,7 +291,7 @@ class Looked(Record, frozen=True, kw_only=True):
     """A source was asked about the end of a process; `holter.model.evidence` has the form of each answer."""
 
     source: str
-    pid: int = 0
+    pid: Whole = 0
     """The process that it is about; 0 for the whole run."""
     found: dict[str, Any] = {}
     because: str = ""
@@ -317,13 +320,13 @@ class Edited(Record, frozen=True, kw_only=True):
 class CellStarted(Record, frozen=True, kw_only=True):
     """A notebook's kernel began to run a cell; without a `CellEnded` it was running when the kernel died."""
 
-    ordinal: int
+    ordinal: Whole
     """Counts the cells of the kernel, from the first that holter saw."""
-    number: int = 0
+    number: Whole = 0
     """The `[3]` beside it; 0 for a cell that is not kept in the history."""
     source: str = ""
-    rss_bytes: int | None = None
-    files: dict[str, int] = {}
+    rss_bytes: Whole | None = None
+    files: dict[str, Whole] = {}
     """The file that Python takes the cell for, with its number; in the first one also those of the cells before it."""
 
 
@@ -334,21 +337,21 @@ class HeldVariable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     type: str
     what: str = ""
     """Its shape, its length."""
-    host_bytes: int = 0
-    gpu_bytes: int = 0
+    host_bytes: Whole = 0
+    gpu_bytes: Whole = 0
 
 
 class CellEnded(Record, frozen=True, kw_only=True):
     """The cell is through; None is what nobody could measure."""
 
-    ordinal: int
-    number: int = 0
-    rss_bytes: int | None = None
-    peak_bytes: int | None = None
+    ordinal: Whole
+    number: Whole = 0
+    rss_bytes: Whole | None = None
+    peak_bytes: Whole | None = None
     """The most memory that the process had at any moment of the cell."""
-    gpu_bytes: int | None = None
+    gpu_bytes: Whole | None = None
     """What PyTorch has allocated on all GPUs."""
-    gpu_peak_bytes: int | None = None
+    gpu_peak_bytes: Whole | None = None
     """The most of that in the cell; at least this much, where an earlier cell had more."""
     error: str = ""
     """The exception that ended it, or that `%run` showed."""

@@ -11,6 +11,8 @@ from holter.model.records import Exited, Finished, KernelAsked, Marked, Raised
 
 RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED = "running", "finished", "failed", "crashed", "preempted"
 STATES = (RUNNING, FINISHED, FAILED, CRASHED, PREEMPTED)
+UNREADABLE = "unreadable"
+"""What stands in the place of a state where holter itself fails over a run's records."""
 NOTICED_WITHIN_NS = 1_000_000_000
 # A kernel that does not listen is given some seconds, then it is ended.
 KERNEL_LEAVES_WITHIN_NS = 60_000_000_000

@@ -166,7 +166,7 @@ def test_the_index_can_be_made_again_from_the_journals(
     ingest.close()
     storage.close()
     url = f"sqlite:{tmp_path / 'index'}"
-    assert rebuild(str(tmp_path / "data"), url, clock=Clock()) == 1
+    assert rebuild(str(tmp_path / "data"), url, clock=Clock()).runs == 1
     again = open_storage(url)
     assert again.runs.get("r1") == before
     assert len(again.series.points(Line("r1", "loss")).steps) == 9_000

@@ -966,6 +966,10 @@ export interface components {
             seq: number;
             /** @default  */
             trouble: string;
+            /** @default {} */
+            unreadable: {
+                [key: string]: string;
+            };
         };
         /**
          * LoggedIn
@@ -1129,6 +1133,8 @@ export interface components {
             rows: number;
             /** @default null */
             last_row_at: number | null;
+            /** @default  */
+            trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
             /** @default {} */
@@ -1210,6 +1216,8 @@ export interface components {
             rows: number;
             /** @default null */
             last_row_at: number | null;
+            /** @default  */
+            trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
             /** @default {} */

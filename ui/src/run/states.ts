@@ -12,6 +12,7 @@ const LOOKS: Record<string, StateLook> = {
   failed: { word: "Failed", glyph: "!", tone: "death", says: "ended by itself, with an error" },
   crashed: { word: "Crashed", glyph: "✕", tone: "death", says: "was ended by a signal, by Linux, or with its machine" },
   preempted: { word: "Preempted", glyph: "⏏", tone: "warn", says: "a scheduler gave its place to another job" },
+  unreadable: { word: "Unreadable", glyph: "?", tone: "warn", says: "holter can't show it" },
   stale: { word: "Stale", glyph: "◌", tone: "warn", says: "its heartbeats are late" },
 };
 

@@ -125,10 +125,12 @@ def _rebuild(args: argparse.Namespace, data: str) -> int:
     claim = claim_index(data, os.environ)
     try:
         url = f"sqlite:{index_directory(data, os.environ)}"
-        count = rebuild(data, url, clock=Clock(), lateness=read_lateness(os.environ))
+        rebuilt = rebuild(data, url, clock=Clock(), lateness=read_lateness(os.environ))
     finally:
         claim.close()
-    print(f"The index of {plural(count, 'run')} in {data} is new.")
+    for name, reason in rebuilt.unreadable.items():
+        print(f"holter: run {name}: {reason}", file=sys.stderr)
+    print(f"The index of {plural(rebuilt.runs, 'run')} in {data} is new.")
     return 0
 
 

@@ -1,11 +1,15 @@
 """What this server is, who asks, and how to log in and out."""
 
+from itertools import islice
+
 import msgspec
 
 from holter.errors import Refused
 from holter.server.routing import Nothing, Reply, Route, Visit
 from holter.server.security.access import SESSION_S
 from holter.version import __version__
+
+MOST_UNREADABLE = 100
 
 
 class Info(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +28,8 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the newest live change."""
     trouble: str = ""
     """Why nothing new is taken in at the moment; empty where all is well."""
+    unreadable: dict[str, str] = {}
+    """Runs that can't be shown, the first hundred of them, with the reason that also stands on their rows."""
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -55,6 +61,7 @@ def info(visit: Visit, asked: Nothing) -> Info:
         csrf=desk.doorman.csrf(visitor.session),
         seq=desk.changes.seq,
         trouble=str(desk.follower.trouble or ""),
+        unreadable=dict(islice(desk.ingest.unreadable.copy().items(), MOST_UNREADABLE)),
     )
 
 

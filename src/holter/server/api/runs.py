@@ -13,13 +13,13 @@ from holter.catalog.trash import weigh
 from holter.errors import NoRun, Refused
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
-from holter.model.state import RUNNING
+from holter.model.state import RUNNING, UNREADABLE
 from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
 from holter.server.query.tables import TableTexts, read_query
 from holter.server.removal import remove_run
 from holter.server.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Compare
-from holter.storage.runs import RunQuery
+from holter.storage.runs import RunQuery, RunRow
 from holter.wire.odd_numbers import in_words
 
 # It takes a sidecar about a second to ask all who may know why its run died; much longer on a busy machine.
@@ -82,7 +82,7 @@ class Warned(msgspec.Struct, frozen=True):
 
 
 class RunDetail(RunBrief, kw_only=True):
-    """A run with all that is known of it beside its points."""
+    """A run with all that is known of it beside its points; of one that is `unreadable`, what its row says."""
 
     config: dict[str, Any]
     summary: dict[str, Any]
@@ -136,28 +136,39 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
     brief = brief_of(desk.storage, row, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
-    loaded = desk.casebook.load(asked.run)
-    command = _command(loaded)
     return RunDetail(
         **{name: getattr(brief, name) for name in brief.__struct_fields__},
+        **(_untold(row) if row.state == UNREADABLE else _told(desk.casebook.load(asked.run))),
         config=in_words(row.config),
         summary=in_words(row.summary),
         notes=row.notes,
         entity=row.entity,
-        because=loaded.outcome.because,
-        directory=loaded.view.directory if visit.who.scope == "admin" else "",
-        facts=loaded.facts,
-        command=command,
-        git=loaded.facts.get("git") or {},
-        attempts=_attempts(loaded),
+        directory=desk.casebook.directory(asked.run) if visit.who.scope == "admin" else "",
         marks=marks_of(desk.storage, asked.run),
-        alerts=[Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
-        own_state=loaded.by_itself.state,
         has_console=bool(desk.storage.console.transcripts(asked.run)),
         keys=len(desk.storage.series.list_series(asked.run)),
         seq=desk.changes.seq_of("rows", asked.run),
-        resume_command=resume_command(asked.run, command if loaded.view.kind != KERNEL else [], facts=loaded.facts),
     )
+
+
+def _told(loaded: LoadedRun) -> dict[str, Any]:
+    """What the journals say of a run beside its row."""
+    command, is_kernel = _command(loaded), loaded.view.kind == KERNEL
+    return {
+        "because": loaded.outcome.because,
+        "facts": in_words(loaded.facts),
+        "command": command,
+        "git": in_words(loaded.facts.get("git")) or {},
+        "attempts": _attempts(loaded),
+        "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
+        "own_state": loaded.by_itself.state,
+        "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
+    }
+
+
+def _untold(row: RunRow) -> dict[str, Any]:
+    nothing: dict[str, Any] = {"facts": {}, "command": [], "git": {}, "attempts": [], "alerts": []}
+    return {**nothing, "because": row.because, "own_state": row.state, "resume_command": ""}
 
 
 def edit_run(visit: Visit, asked: Edits) -> Nothing:

@@ -11,6 +11,7 @@ import msgspec
 
 from holter.catalog.deletions import Deletions
 from holter.catalog.sightings import Sightings
+from holter.errors import StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
@@ -18,6 +19,7 @@ from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import ReceivedRuns
+from holter.server.ingest.unreadable import reason_of, unreadable_row
 from holter.storage.opening import Storage
 
 if TYPE_CHECKING:
@@ -54,7 +56,9 @@ class Ingest:
         sightings: Sightings | None = None,
     ) -> None:
         self.trouble: dict[str, str] = {}
-        """Runs that can't be taken in, with the reason."""
+        """Runs that are left alone until the next look at all, with the reason."""
+        self.unreadable: dict[str, str] = {}
+        """Runs that can't be shown, with the reason, which also stands on their rows."""
         self.removed: dict[str, str] = {}
         """The projects of runs that were there and are not any more; whoever has told of one takes it out."""
         self._data = data
@@ -105,7 +109,15 @@ class Ingest:
         Raises StorageFull and StorageDamaged; what was not taken in comes with the next call.
         """
         changes: dict[str, Change] = {}
-        self._read_some(self._find_runs(), changes)
+        with self._lock:
+            arrived, self._arrived = self._arrived, set()
+        try:
+            found = self._find_runs(arrived)
+        except BaseException:
+            with self._lock:
+                self._arrived |= arrived
+            raise
+        self._read_some(found, changes)
         self._update_some_rows(changes)
         if not self.is_behind:
             self._renew_verdicts(changes)
@@ -159,13 +171,15 @@ class Ingest:
         """Read of each run in turn, until there is no more or the time is up; who had to wait is first next time."""
         deadline = time.monotonic() + READ_S
         waiting = deque(dict.fromkeys([*self._waiting, *runs]))
-        while waiting:
-            run = waiting.popleft()
-            if run in self._live and self._advance(run, changes):
-                waiting.append(run)
-            if time.monotonic() > deadline:
-                break
-        self._waiting = list(waiting)
+        try:
+            while waiting:
+                if waiting[0] in self._live and self._advance(waiting[0], changes):
+                    waiting.append(waiting[0])
+                waiting.popleft()
+                if time.monotonic() > deadline:
+                    break
+        finally:  # also the one that could not be read now
+            self._waiting = list(waiting)
 
     def _update_some_rows(self, changes: dict[str, Change]) -> None:
         deadline = time.monotonic() + ROWS_S
@@ -177,20 +191,18 @@ class Ingest:
             if time.monotonic() > deadline:
                 break
         for run in self._put_projected():
-            changes[run].has_row = True
+            changes.setdefault(run, Change(run)).has_row = True
 
     def _renew_verdicts(self, changes: dict[str, Change]) -> None:
         for row in self._old_verdicts.renew(self._clock.now_ns(), self._lateness, within_s=JUDGE_S):
             changes.setdefault(row.id, Change(row.id)).has_row = True
 
-    def _find_runs(self) -> list[str]:
+    def _find_runs(self, arrived: set[str]) -> list[str]:
         """The runs in which there may be something new."""
-        with self._lock:
-            arrived, self._arrived = self._arrived, set()
         now_ns = self._clock.now_ns()
         if abs(now_ns - self._looked_ns) >= LOOK_AT_QUIET_EVERY_NS:
-            self._looked_ns = now_ns
             self._look_at_all()
+            self._looked_ns = now_ns
             self._wake(arrived)
             return list(self._live)
         self._wake(arrived | self._quiet.new_ids())
@@ -213,7 +225,7 @@ class Ingest:
         """Forget what the journals could give back."""
         if (row := self._storage.runs.get(run)) is not None:
             self.removed[run] = row.project
-        for known in (self._live, self._quiet.stamps, self._projected, self._rows_put):
+        for known in (self._live, self._quiet.stamps, self._projected, self._rows_put, self.unreadable):
             known.pop(run, None)
         for port in (self._storage.runs, self._storage.series, self._storage.console):
             port.delete(run)
@@ -234,6 +246,12 @@ class Ingest:
         except OSError as error:
             self.trouble[run] = error.strerror or str(error)
             del self._live[run]
+            return False
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001  the boundary: one run that can't be read is one run
+            self._give_up(run, error)
+            changes.setdefault(run, Change(run)).has_row = True
             return False
         total = changes.setdefault(run, Change(run))
         total.rows += change.rows
@@ -261,6 +279,11 @@ class Ingest:
             stamp_ns = followed.stamp_ns() if is_quiet or followed.is_settled else now_ns
         except OSError:  # removed meanwhile
             return
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001  the boundary, as above
+            self._give_up(run, error)
+            return
         self._rows_put[run] = now_ns
         is_over = followed.is_settled and now_ns - stamp_ns > SETTLED_AFTER_NS
         if is_over or (is_quiet and not (projected and projected.is_open)):
@@ -272,14 +295,52 @@ class Ingest:
             self._projected[run] = (followed, row)
 
     def _put_projected(self) -> list[str]:
-        """Write all rows that are new in one go; returns whose they were."""
-        if not self._projected:
-            return []
-        self._storage.runs.put([row for _, row in self._projected.values()])
-        for followed, row in self._projected.values():
-            followed.has_kept(row)
-        done, self._projected = list(self._projected), {}
+        """Write all rows that are new in one go; returns whose they were. One that can't be kept stops no other."""
+        done = list(self._projected)
+        well = [run for run in done if run not in self.unreadable]
+        try:
+            self._put(well)
+        except StorageError:
+            raise
+        except Exception:  # noqa: BLE001  the boundary: some row has no place in the table; which one shows below
+            well = []
+        for run in [run for run in done if run not in well]:
+            try:
+                self._put([run])
+            except StorageError:
+                raise
+            except Exception as error:  # noqa: BLE001  the boundary, as above
+                followed, row = self._projected.pop(run)
+                followed.has_kept(row)  # it is tried again when it is another
+                self._say_unreadable(run, error)
         return done
+
+    def _put(self, runs: list[str]) -> None:
+        if not runs:
+            return
+        self._storage.runs.put([self._projected[run][1] for run in runs])
+        for run in runs:
+            followed, row = self._projected.pop(run)
+            followed.has_kept(row)
+            self.unreadable.pop(run, None)
+
+    def _give_up(self, run: str, error: Exception) -> None:
+        """Leave a run alone that can't be read, until its directory changes."""
+        followed = self._live.pop(run)
+        for known in (self._projected, self._rows_put):
+            known.pop(run, None)
+        try:
+            self._quiet.stamps[run] = followed.stamp_ns()
+        except OSError:  # removed meanwhile
+            return
+        self._say_unreadable(run, error)
+        self.trouble[run] = self.unreadable[run]
+
+    def _say_unreadable(self, run: str, error: Exception) -> None:
+        self.unreadable[run] = because = reason_of(error)
+        at_ns = self._quiet.stamps.get(run) or self._clock.now_ns()
+        before = self._storage.runs.get(run)
+        self._storage.runs.put([unreadable_row(run, before, because=because, at_ns=at_ns)])
 
     def _settle(self, run: str, stamp_ns: int) -> None:
         self._storage.series.sync(run)

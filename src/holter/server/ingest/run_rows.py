@@ -8,6 +8,8 @@ from holter.catalog.rules_stamp import rules_stamp
 from holter.catalog.run_view import (
     PROGRAM,
     awaited_processes,
+    count_rows,
+    count_steps,
     counted_marks,
     described_as,
     edits,
@@ -112,7 +114,6 @@ def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
     described = described_as(programs) or _undescribed(programs[0], run)
     opened = newest_of(programs).opened
     newest = max(programs, key=lambda each: each.last_at_ns)
-    steps = [each.highest_step for each in programs if each.highest_step is not None]
     return RunRow(
         id=run,
         project=described.project,
@@ -126,8 +127,8 @@ def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
         attempt=opened.attempt,
         started_ns=described.started_ns,
         last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
-        rows=sum(each.rows for each in programs),
-        steps=max(steps) + 1 if steps else 0,
+        rows=count_rows(programs),
+        steps=count_steps(programs),
         last_step=newest.last_step,
         config=merged_config(programs),
         summary=merged_summary(programs),

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from holter.model.state import Lateness
+from holter.model.state import UNREADABLE, Lateness
 from holter.storage.opening import Storage
 from holter.storage.run_fields import shown_fields
 from holter.storage.runs import RunRow
@@ -52,6 +52,8 @@ class RunBrief(msgspec.Struct, kw_only=True):
     attempt: int = 1
     rows: int = 0
     last_row_at: float | None = None
+    trouble: str = ""
+    """Why the run can't be shown, where its state is `unreadable`."""
     mark: Mark | None = None
     values: dict[str, Any] = {}
 
@@ -65,6 +67,8 @@ def brief_of(storage: Storage, row: RunRow, *, now_ns: int, lateness: Lateness) 
 def brief_from(storage: Storage, fields: Mapping[str, Any], *, columns: Sequence[str] = ()) -> RunBrief:
     """What a query that asked for BRIEF, `because` and some columns answered for a run."""
     known = {name: fields[name] for name in BRIEF if name in fields}
+    if fields.get("state") == UNREADABLE:
+        known["trouble"] = fields.get("because", "")
     mark = last_mark(storage, fields["id"]) if _MARKED in fields.get("because", "") else None
     values = {name: in_words(fields[name]) for name in columns if name in fields}
     return RunBrief(**known, mark=mark, values=values)
