@@ -190,6 +190,24 @@ def test_a_machine_that_is_slow_takes_every_run_in(
     assert [len(storage.series.points(Line(f"r{number}", "loss")).steps) for number in range(12)] == [10] * 12
 
 
+def test_a_machine_that_is_slow_rests_once_every_run_was_looked_at(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.server.ingest.ingest.READ_S", 0.0)
+    for number in range(12):
+        here = RemoteJournal(tmp_path / "data" / "runs" / f"r{number}", f"r{number}", clock=FakeClock())
+        here.describe()
+        here.log(10)
+    ingest = open_ingest(tmp_path, storage)
+    ticks = 1
+    ingest.tick()
+    while ingest.is_behind:
+        ingest.tick()
+        ticks += 1
+        assert ticks <= 2 * 12  # once for what is there, and once to see that it is all
+    assert storage.runs.query(RunQuery(now_ns=0)).total == 12
+
+
 def test_a_run_whose_directory_is_gone_is_forgotten(tmp_path: Path, storage: Storage, journal: RemoteJournal) -> None:
     ingest = open_ingest(tmp_path, storage)
     journal.log(10)
