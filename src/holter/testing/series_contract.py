@@ -1,9 +1,9 @@
 """What every engine promises about series, as tests."""
 
 import itertools
+import os
 import signal
-import subprocess
-import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,7 +14,11 @@ from holter.errors import OffsetGap
 from holter.storage.opening import Storage, open_storage
 from holter.storage.series import Axis, Buckets, Line, Points, SeriesBatch, Window
 from holter.testing.port_contract import PROPERTY, RUN, PortContract
+from holter.testing.processes import PROCESSES, start_process
 from holter.testing.writes import Journal, Write, are_same, expected, long_journals, replay
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 STEPS = st.one_of(st.integers(-5, 40), st.sampled_from([-(1 << 63), (1 << 63) - 1]))
 VALUES = st.one_of(st.floats(width=32), st.floats(), st.integers(-3, 3).map(float))
@@ -26,23 +30,25 @@ JOURNALS = st.tuples(st.lists(WRITES, max_size=40), st.lists(WRITES, max_size=40
     lambda both: [Journal("a" * 32, both[0]), Journal("b" * 32, both[1])]
 )
 
-DIES = """
-import os, signal, sys
-from holter.storage.opening import open_storage
-from holter.testing.writes import long_journals, replay
-url, calls = sys.argv[1], int(sys.argv[2])
-series = open_storage(url).series
-append = series.append
-def counted(batch):
-    global calls
-    if calls == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    calls -= 1
-    append(batch)
-    print(batch.stop, flush=True)
-series.append = counted
-replay(series, "run", journals=long_journals(), rows_at_once=700)
-"""
+
+NEVER = 1_000_000
+
+
+def take_in(url: str, calls: int, acknowledged: "Connection[int, int]") -> None:
+    """Append until so many calls are made; nothing of the process is closed or put away."""
+    series, left = open_storage(url).series, calls
+    append = series.append
+
+    def counted(batch: SeriesBatch) -> None:
+        nonlocal left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        append(batch)
+        acknowledged.send(batch.stop)
+
+    series.append = counted  # type: ignore[method-assign]  # it is this one that counts
+    replay(series, RUN, journals=long_journals(), rows_at_once=700)
 
 
 def check_buckets(found: Buckets, points: Points, *, count: int) -> None:
@@ -72,7 +78,7 @@ class SeriesContract(PortContract):
     def test_the_last_write_wins_however_the_writes_come(
         self, storage: Storage, journals: list[Journal], *, cuts: list[int], synced: int
     ) -> None:
-        run = f"{RUN}{id(journals)}"
+        run = RUN
         storage.series.delete(run)
         for journal in journals:
             places = sorted({0, journal.end, *(cut for cut in cuts if cut < journal.end)})
@@ -95,7 +101,7 @@ class SeriesContract(PortContract):
     def test_buckets_are_exact_for_what_they_cover(
         self, storage: Storage, journals: list[Journal], *, count: int, ends: tuple[int, int]
     ) -> None:
-        run = f"{RUN}{id(journals)}"
+        run = RUN
         storage.series.delete(run)
         replay(storage.series, run, journals=journals, rows_at_once=9)
         for first, last in [(None, None), (min(ends), max(ends))]:
@@ -197,18 +203,21 @@ class SeriesSurvivalContract(PortContract):
 
     @pytest.mark.parametrize("calls", [0, 1, 4, 9, 14, 16])
     def test_after_kill_9_between_two_calls_nothing_is_lost_or_doubled(self, url: str, calls: int) -> None:
-        died = subprocess.run([sys.executable, "-c", DIES, url, str(calls)], check=False, capture_output=True)
-        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+        _, acknowledged = PROCESSES.Pipe(duplex=False)
+        died = start_process(take_in, url, calls, acknowledged)
+        died.join()
+        assert died.exitcode == -signal.SIGKILL
         self._check_after_death(url)
 
     @pytest.mark.parametrize("acknowledged", [2, 7, 12])
     def test_after_kill_9_from_outside_nothing_is_lost_or_doubled(self, url: str, acknowledged: int) -> None:
-        command = [sys.executable, "-c", DIES, url, "1000000"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-            assert child.stdout is not None
-            for _ in range(acknowledged):
-                assert child.stdout.readline()
-            child.kill()
+        ours, theirs = PROCESSES.Pipe(duplex=False)
+        child = start_process(take_in, url, NEVER, theirs)
+        theirs.close()  # where it ends too early, we hear that
+        for _ in range(acknowledged):
+            ours.recv()
+        child.kill()
+        child.join()
         self._check_after_death(url)
 
     def _check_after_death(self, url: str) -> None:

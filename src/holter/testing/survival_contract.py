@@ -1,9 +1,8 @@
 """What every engine promises about runs, consoles and blobs when its process dies between any two calls, as tests."""
 
 import hashlib
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from holter.storage.console import ConsoleBatch, ConsoleRange, Event
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunRow
 from holter.testing.port_contract import RUN, PortContract
+from holter.testing.processes import start_process
 
 BYTES = bytes(range(256)) * 100
 DIGEST = hashlib.sha256(BYTES).hexdigest()
@@ -32,15 +32,13 @@ CALLS: tuple[Callable[[Storage], object], ...] = (
 )
 """What a server does while it takes a run in; each of it may come again."""
 
-DIES = """
-import os, signal, sys
-from holter.storage.opening import open_storage
-from holter.testing.survival_contract import CALLS
-storage = open_storage(sys.argv[1])
-for call in CALLS[: int(sys.argv[2])]:
-    call(storage)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+
+def die_after(url: str, calls: int) -> None:
+    """Make some of the calls; nothing of the process is closed or put away."""
+    storage = open_storage(url)
+    for call in CALLS[:calls]:
+        call(storage)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class SurvivalContract(PortContract):
@@ -48,8 +46,9 @@ class SurvivalContract(PortContract):
 
     @pytest.mark.parametrize("calls", range(len(CALLS) + 1))
     def test_after_kill_9_between_two_calls_all_can_be_repeated_and_is_there_once(self, url: str, calls: int) -> None:
-        died = subprocess.run([sys.executable, "-c", DIES, url, str(calls)], check=False, capture_output=True)
-        assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+        died = start_process(die_after, url, calls)
+        died.join()
+        assert died.exitcode == -signal.SIGKILL
         storage = open_storage(url)
         try:
             assert storage.blobs.size(DIGEST) in (None, len(BYTES))
