@@ -219,7 +219,12 @@ class Run:
     @property
     def url(self) -> str | None:
         """The page of the run on the server to which it is sent; None where it stays on this machine."""
-        return f"{self.server}/{page_of(self.project, self.id)}" if self.server else None
+        if not self.server:
+            return None
+        from holter.journal.server_ids import read_server_id  # only for those who ask
+
+        there = read_server_id(self.dir, self.server, run=self.id)
+        return f"{self.server}/{page_of(self.project, there)}"
 
     @property
     def is_kernel(self) -> bool:

@@ -88,6 +88,18 @@ def read_opened(path: str) -> Opened | None:
     return None
 
 
+def read_project(path: str) -> str | None:
+    """The project of which the first bytes of a segment speak; None where they don't. Raises OSError."""
+    with open(path, "rb") as file:
+        data = file.read(256 << 10)
+    try:
+        frames = [frame for frame in scan(data).frames if is_control(frame)]
+    except JournalError:
+        return None
+    said = [record.project for record in Decoder().decode_all(data, frames) if isinstance(record, Described)]
+    return said[-1] if said else None
+
+
 def _first_frame(data: bytes) -> list[Frame]:
     """That of a sound segment, without a look at all that follow; none where it must be searched for."""
     try:

@@ -13,6 +13,7 @@ from holter.errors import StorageDamaged
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
+from holter.server.arrivals import Arrivals
 from holter.server.complaints import Complaints
 from holter.server.crowd import Crowd
 from holter.server.descriptors import share_out
@@ -69,6 +70,7 @@ class Desk:
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
         self.pacer = Pacer()
         self.deletions = Deletions(self.data)
+        self.arrivals = Arrivals(self.data, self.deletions, is_shared=settings.kind == "server")
         secrets = os.path.join(self.data, SECRETS)
         self.doorman = Doorman(
             open_keys(self.data),

@@ -30,21 +30,21 @@ class KeptFile(msgspec.Struct, frozen=True):
 class FileSender:
     """Sends each file when it has come to rest, and again when it changed. Used by one thread."""
 
-    def __init__(self, directory: str, run: str, *, connection: Connection) -> None:
+    def __init__(self, directory: str, *, connection: Connection) -> None:
         self.refused: dict[str, str] = {}
         """What the server does not take, and why."""
         self._directory = directory
-        self._run = run
         self._connection = connection
         self._seen: dict[str, tuple[int, int]] = {}
         self._sent: dict[str, tuple[int, int]] = {}
 
-    def send(self, held: Mapping[str, HeldFile], *, is_final: bool = False) -> Iterator[int]:
+    def send(self, run: str, held: Mapping[str, HeldFile], *, is_final: bool = False) -> Iterator[int]:
         """Send what has not changed since the last call, or all of it; yields the bytes of each part that is sent.
 
         Raises Refused, Unreachable, OSError.
 
         Args:
+            run: its id on the server.
             held: what the server has, as far as it said.
             is_final: nobody changes the files any more.
         """
@@ -54,7 +54,7 @@ class FileSender:
             if not is_at_rest or self._sent.get(name) == state or name in self.refused:
                 continue
             try:
-                if (yield from self._send(name, held.get(name))):
+                if (yield from self._send(run, name, held.get(name))):
                     self._sent[name] = state
             except FileNotFoundError:  # removed meanwhile
                 continue
@@ -64,7 +64,7 @@ class FileSender:
                 elif error.status != 422:  # it changed while it was read: another time
                     raise
 
-    def _send(self, name: str, held: HeldFile | None) -> Generator[int, None, bool]:
+    def _send(self, run: str, name: str, held: HeldFile | None, /) -> Generator[int, None, bool]:
         """Returns whether the server has all of it."""
         import zstandard
 
@@ -74,7 +74,7 @@ class FileSender:
             total = file.tell()
             if held is not None and held.sha256 == digest:
                 return True
-            path = f"/ingest/{quoted(self._run)}/files/{'/'.join(map(quoted, name.split('/')))}"
+            path = f"/ingest/{quoted(run)}/files/{'/'.join(map(quoted, name.split('/')))}"
 
             def put(offset: int, data: bytes) -> KeptFile:
                 query = {"offset": offset, "total": total, "sha256": digest}

@@ -2,18 +2,29 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from holter.errors import JournalError, Unreachable
-from holter.journal.digest import read_opened
+from holter.errors import JournalError, Refused, Unreachable
+from holter.journal.digest import read_opened, read_project
 from holter.journal.ranges import JournalStream
 from holter.journal.rundir import list_segments
 from holter.journal.stop_request import StopRequest
 from holter.model.secrets import masked
 from holter.probes.identity import host_name
-from holter.wire.batches import MEDIA_TYPE, MOST_RANGES, Head, HeldFile, Holdings, Kept, Range, encode_batch
+from holter.wire.batches import (
+    MEDIA_TYPE,
+    MOST_CLAIMED,
+    MOST_RANGES,
+    Claim,
+    Head,
+    HeldFile,
+    Holdings,
+    Kept,
+    Range,
+    encode_batch,
+)
 from holter.wire.connection import Connection, quoted
 
 BATCH_BYTES = 4 << 20
@@ -52,7 +63,8 @@ class RunSender:
 
     def __init__(self, directory: str, run: str, *, connection: Connection, is_alone: bool = True) -> None:
         self.directory = directory
-        self.run = run
+        self.run = self.there = run
+        """Its id, and the one that it has on the server; the same until that says otherwise."""
         self.refused: dict[str, str] = {}
         """What the server does not take, and why."""
         self.files: dict[str, HeldFile] = {}
@@ -65,10 +77,11 @@ class RunSender:
         self._batches = 0
 
     def ask(self) -> None:
-        """Learn what the server has. Raises Refused, Unreachable."""
-        found: Holdings = self._connection.ask("GET", self._path).json(Holdings)
+        """Learn what the server has, and by which id. Raises Refused, Unreachable, OSError."""
+        found = self._claim() or self._connection.ask("GET", self._path).json(Holdings)
         self._have = {**found.transcripts, **found.journals}
         self.files = found.files
+        self.there = found.run or self.run
 
     def send(self, *, is_final: bool = False, with_foreign: bool = True) -> Sent:
         """Send one batch. Raises Refused, Unreachable, OSError.
@@ -94,7 +107,20 @@ class RunSender:
 
     @property
     def _path(self) -> str:
-        return f"/ingest/{quoted(self.run)}"
+        return f"/ingest/{quoted(self.there)}"
+
+    def _claim(self) -> Holdings | None:
+        """None where the server keeps no owners."""
+        segments = list_segments(self.directory)
+        claim = Claim(project=_project(segments.values()), journals=list(segments)[:MOST_CLAIMED])
+        path = f"/ingest/{quoted(self.run)}/claim"
+        try:
+            found: Holdings = self._connection.ask("POST", path, data=msgspec.json.encode(claim)).json(Holdings)
+        except Refused as error:
+            if error.status in (404, 405):
+                return None
+            raise
+        return found
 
     def _post(self, parts: list[Part]) -> Kept:
         import zstandard  # only in the process that sends, and only when it does
@@ -196,3 +222,11 @@ class RunSender:
         found = masked(data)[offset - start :]
         end = found.rfind(b"\n") + 1
         return found if is_final or len(found) - end > LONG_LINE else found[:end]
+
+
+def _project(journals: Iterable[list[str]]) -> str | None:
+    """The one that the run began in; None where its journals don't say."""
+    for paths in journals:
+        if (project := read_project(paths[0])) is not None:
+            return project
+    return None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from holter.errors import Refused, Unreachable, UsageError
+from holter.journal.server_ids import write_server_id
 from holter.journal.stop_request import read_stop_request, write_stop_request
 from holter.model.clock import Clock
 from holter.model.records import Noted, Record
@@ -71,6 +72,7 @@ class Uploader:
         self._notes = 0
         self._trouble = ""
         self._is_deleted = False
+        self._there = watch.run
         self._pace_s = 1.0
         self._files_at = 0.0
         self._foreign_at = time.monotonic() + FOREIGN_EVERY_S
@@ -92,7 +94,7 @@ class Uploader:
             return
         connection = Connection(address, self._upload.key, timeout_s=TIMEOUT_S)
         sender = RunSender(self._watch.directory, self._watch.run, connection=connection, is_alone=False)
-        files = FileSender(self._watch.directory, self._watch.run, connection=connection)
+        files = FileSender(self._watch.directory, connection=connection)
         try:
             while not self._is_deleted and not self._ended.wait(self._wait_s(sender, files)):
                 pass
@@ -109,7 +111,7 @@ class Uploader:
             sent = self._send(sender)
             if sent.is_all and time.monotonic() >= self._files_at:
                 self._files_at = time.monotonic() + FILES_EVERY_S
-                for _ in files.send(sender.files):
+                for _ in files.send(sender.there, sender.files):
                     if self._ended.is_set():
                         break
                     self._send(sender)  # rows do not wait for a large file
@@ -132,6 +134,7 @@ class Uploader:
         if sent.bytes:
             self._pace_s = sent.pace_s
         self._pass_on(sent)
+        self._tell_id(sender.there)
         return sent
 
     def _flush(self, sender: RunSender, files: FileSender) -> None:
@@ -141,8 +144,9 @@ class Uploader:
             was_over = self._is_over()
             try:
                 sent = sender.send(is_final=was_over)
+                self._tell_id(sender.there)
                 if sent.is_all and was_over:
-                    for _ in files.send(sender.files, is_final=True):
+                    for _ in files.send(sender.there, sender.files, is_final=True):
                         progress_at = time.monotonic()
                         if progress_at - began > FLUSH_S:
                             break
@@ -160,6 +164,19 @@ class Uploader:
         write_down(
             self._watch.directory, f"WARN not all of it is on {self._upload.url}: `{self._remedy}` sends the rest"
         )
+
+    def _tell_id(self, there: str) -> None:
+        """Where it has another id on the server than here, its user should know; once."""
+        if there == self._there:
+            return
+        self._there = there
+        write_server_id(self._watch.directory, self._upload.url, run=self._watch.run, there=there)
+        text = (
+            f"this run is {there} on {self._upload.url}: somebody else's run, or one of another project, is"
+            f" {self._watch.run} there"
+        )
+        self._note(text)
+        self.words.put(Say(cause="upload-id", text=text))
 
     def _pass_on(self, sent: Sent) -> None:
         """A wish that the run stops, to the file in which the loop looks for such."""

@@ -15,6 +15,8 @@ from holter.journal.stop_request import StopRequest
 
 MEDIA_TYPE = "application/zstd"
 MOST_RANGES = 256
+MOST_CLAIMED = 1000
+"""So many journals a sender names at most: one that the server knows is enough."""
 GONE = 410
 """The status for a run that was deleted on the server: whoever sends it should stop."""
 _LENGTH = struct.Struct("<I")
@@ -50,6 +52,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """So long the sender should wait before its next message, so that a server with many runs is not overrun."""
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sender says first: the project of its run, where it knows that, and the journals that lie with it."""
+
+    project: str | None = None
+    journals: list[str] = []
+
+
 class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     """What a server has of a run when a sender begins: offsets of journals and texts, and the files that are whole."""
 
@@ -57,6 +66,9 @@ class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: dict[str, int]
     files: dict[str, "HeldFile"]
     stop: StopRequest | None = None
+    run: str = ""
+    """The run's id on the server: another than its own where somebody else has a run with that. Empty from servers that
+    keep no owners."""
 
 
 class HeldFile(msgspec.Struct, frozen=True):

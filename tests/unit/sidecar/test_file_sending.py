@@ -29,7 +29,7 @@ class Forgetful:
 def test_what_the_server_does_not_have_counts_as_not_sent(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes(b"weights")
     server = Forgetful(losses=2)
-    sender = FileSender(str(tmp_path), "r1", connection=cast("Connection", server))
-    sent = [list(sender.send({}, is_final=True)) for _ in range(4)]
+    sender = FileSender(str(tmp_path), connection=cast("Connection", server))
+    sent = [list(sender.send("r1", {}, is_final=True)) for _ in range(4)]
     assert sent == [[], [], [7], []]
     assert server.kept == b"weights"

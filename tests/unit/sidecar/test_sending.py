@@ -7,6 +7,7 @@ import msgspec
 import pytest
 import zstandard
 
+from holter.errors import Refused
 from holter.sidecar.sending import RunSender
 from holter.testing.clocks import FakeClock
 from holter.wire.batches import Holdings, Kept, decode_batch
@@ -25,6 +26,8 @@ class Keeper:
         self.largest = 0
 
     def ask(self, method: str, path: str, **sent: Any) -> Answer:
+        if path.endswith("/claim"):
+            raise Refused(404, "there is no such address")  # as servers that keep no owners
         if method == "GET":
             offsets = {name: len(data) for name, data in self.kept.items()}
             return Answer(200, msgspec.json.encode(Holdings(journals=offsets, transcripts={}, files={})))
@@ -83,7 +86,7 @@ class Refuser(Keeper):
     """Its disk takes nothing, and it does not say so."""
 
     def ask(self, method: str, path: str, **sent: Any) -> Answer:
-        if method == "GET":
+        if method == "GET" or path.endswith("/claim"):
             return super().ask(method, path, **sent)
         head, _ = decode_batch(zstandard.decompress(sent["data"]))
         return Answer(200, msgspec.json.encode(Kept(id=head.id, offsets={each.name: 0 for each in head.ranges})))

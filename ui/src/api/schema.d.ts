@@ -194,6 +194,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/ingest/{run}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What the server has of a run, and by which id: another where somebody else has a run with the one asked for
+         * @description A run as its sender knows it: its id, its project, the journals that lie with it.
+         */
+        post: operations["claim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/ingest/{run}/restore": {
         parameters: {
             query?: never;
@@ -672,6 +692,17 @@ export interface components {
             run: string;
         };
         /**
+         * AskedClaim
+         * @description A run as its sender knows it: its id, its project, the journals that lie with it.
+         */
+        AskedClaim: {
+            run: string;
+            /** @default null */
+            project: string | null;
+            /** @default [] */
+            journals: string[];
+        };
+        /**
          * JournalRange
          * @description Bytes of a journal from an offset on; a lost segment is filled with zeros.
          */
@@ -996,6 +1027,8 @@ export interface components {
             };
             /** @default null */
             stop: components["schemas"]["StopRequest"] | null;
+            /** @default  */
+            run: string;
         };
         /**
          * Upload
@@ -2219,6 +2252,98 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default null */
+                    project?: string | null;
+                    /** @default [] */
+                    journals?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Holdings"];
                 };
             };
             /** @description something else about the request is wrong */

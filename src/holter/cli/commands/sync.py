@@ -20,6 +20,7 @@ from holter.cli.figures import plural, size
 from holter.errors import HolterError, NoRun, Refused, Unreachable, UsageError
 from holter.journal.digest import read_opened
 from holter.journal.rundir import list_segments, run_directory
+from holter.journal.server_ids import write_server_id
 from holter.recording.login import find_upload, is_open_to_listeners
 from holter.recording.settings import read_settings
 from holter.wire.batches import GONE
@@ -138,7 +139,7 @@ def _sync(found: Found, upload: Upload, *, is_restored: bool) -> None:
 
     connection = Connection(parse_address(upload.url), upload.key, timeout_s=60)
     sender = RunSender(found.directory, found.run, connection=connection)
-    files = FileSender(found.directory, found.run, connection=connection)
+    files = FileSender(found.directory, connection=connection)
     progress = _Progress(found.run)
     try:
         if is_restored:
@@ -148,14 +149,15 @@ def _sync(found: Found, upload: Upload, *, is_restored: bool) -> None:
             progress.add(sent.bytes)
             if sent.is_all:
                 break
-        _patiently(lambda: progress.add_all(files.send(sender.files, is_final=True)))
+        _patiently(lambda: progress.add_all(files.send(sender.there, sender.files, is_final=True)))
+        write_server_id(found.directory, upload.url, run=found.run, there=sender.there)
     finally:
         connection.close()
         progress.close()
     for name, because in {**sender.refused, **files.refused}.items():
         print(f"holter: {found.run}: {name} is not taken: {because}", file=sys.stderr)
     what = f"{size(progress.bytes)} sent" if progress.bytes else "it was all there already"
-    print(f"{found.run}: {what}")
+    print(f"{found.run}: {what}{f', as {sender.there}' if sender.there != found.run else ''}")
 
 
 def _patiently(work: Callable[[], T]) -> T:

@@ -27,6 +27,7 @@ def receive_batch(visit: Visit, asked: AskedBatch) -> Kept:
         raise UsageError(f"{len(head.ranges):,} ranges at once: {MOST_RANGES} are the most")
     offsets: dict[str, int] = {}
     refused: dict[str, str] = {}
+    visit.desk.arrivals.admit(visit.who, asked.run)
     with taking_in(visit.desk, asked.run):
         for each, data in zip(head.ranges, parts, strict=True):
             try:

@@ -12,6 +12,7 @@ from holter.server.query.run_files import checked_name
 from holter.server.removal import taking_in
 from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.gate import ZSTD
+from holter.wire.batches import MOST_CLAIMED
 
 MOST_UNPACKED_BYTES = 64 << 20
 Offset = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -23,6 +24,14 @@ class AskedHoldings(msgspec.Struct, frozen=True):
     """One run."""
 
     run: Run
+
+
+class AskedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as its sender knows it: its id, its project, the journals that lie with it."""
+
+    run: Run
+    project: Annotated[str, msgspec.Meta(max_length=1024)] | None = None
+    journals: Annotated[list[Annotated[str, msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=MOST_CLAIMED)] = []
 
 
 class Upload(msgspec.Struct, frozen=True):
@@ -39,6 +48,8 @@ class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: dict[str, int]
     files: dict[str, Upload]
     stop: StopRequest | None = None
+    run: str = ""
+    """The id that the run has here."""
 
 
 class JournalRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +92,27 @@ class KeptFile(msgspec.Struct, frozen=True):
     is_complete: bool
 
 
+def claim(visit: Visit, asked: AskedClaim) -> Holdings:
+    """What the server has of a run, and by which id: another where somebody else has a run with the one asked for"""
+    visit.desk.casebook.directory(asked.run)
+    run = visit.desk.arrivals.claim(visit.who, asked.run, project=asked.project, journals=asked.journals)
+    return _holdings(visit, run)
+
+
 def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
     """What the server has of a run"""
-    visit.desk.deletions.check(asked.run)
-    directory = visit.desk.casebook.directory(asked.run)
+    visit.desk.casebook.directory(asked.run)
+    visit.desk.arrivals.check(visit.who, asked.run)
+    return _holdings(visit, asked.run)
+
+
+def _holdings(visit: Visit, run: str) -> Holdings:
+    visit.desk.deletions.check(run)
+    directory = visit.desk.casebook.directory(run)
     blobs = visit.desk.storage.blobs
-    files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(asked.run).items()}
+    files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(run).items()}
     return Holdings(
+        run=run,
         journals=journal_offsets(directory),
         transcripts=transcript_offsets(directory),
         files=files,
@@ -98,6 +123,7 @@ def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
 def receive_journal(visit: Visit, asked: JournalRange) -> KeptRange:
     """Keep a range of a journal; a repeat is a no-op"""
     data = unpacked(visit)
+    visit.desk.arrivals.admit(visit.who, asked.run)
     with taking_in(visit.desk, asked.run):
         offset = visit.desk.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
@@ -106,6 +132,7 @@ def receive_journal(visit: Visit, asked: JournalRange) -> KeptRange:
 def receive_transcript(visit: Visit, asked: TranscriptRange) -> KeptRange:
     """Keep a range of a file of the console; a repeat is a no-op"""
     data = unpacked(visit)
+    visit.desk.arrivals.admit(visit.who, asked.run)
     with taking_in(visit.desk, asked.run):
         offset = visit.desk.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
@@ -119,6 +146,7 @@ def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
     data = unpacked(visit)
     if asked.offset + len(data) > asked.total:
         raise Refused(400, f"the range ends behind the {asked.total:,} bytes that the file has")
+    visit.desk.arrivals.admit(visit.who, asked.run)
     with taking_in(visit.desk, asked.run):
         have = blobs.stage(asked.sha256, data, offset=asked.offset)
         if have < asked.total:
@@ -132,7 +160,8 @@ def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
 def restore(visit: Visit, asked: AskedHoldings) -> Nothing:
     """Take a run again that was deleted; idempotent"""
     visit.desk.casebook.directory(asked.run)
-    visit.desk.deletions.forget(asked.run)
+    for run in visit.desk.arrivals.names(visit.who, asked.run):
+        visit.desk.deletions.forget(run)
     return Nothing()
 
 
@@ -162,6 +191,15 @@ def unpacked(visit: Visit) -> bytes:
 
 ROUTES = [
     Route(method="GET", path="/ingest/{run}", answer=holdings, asked=AskedHoldings, result=Holdings, needs="write"),
+    Route(
+        method="POST",
+        path="/ingest/{run}/claim",
+        answer=claim,
+        asked=AskedClaim,
+        result=Holdings,
+        needs="write",
+        body="json",
+    ),
     Route(method="POST", path="/ingest/{run}/restore", answer=restore, asked=AskedHoldings, needs="write", body="json"),
     Route(
         method="POST",

@@ -24,6 +24,8 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     scope: str
     session: str = ""
+    user: str = ""
+    """Whose key it is: who sends a run with it owns that run, and goes on with it with any of their keys."""
 
     def may(self, scope: str) -> bool:
         """Whether the scope is one of theirs."""
@@ -108,14 +110,14 @@ class Doorman:
         return msgspec.structs.replace(_visitor(key), session=value) if key is not None else None
 
     def _owner(self) -> Visitor:
-        return Visitor(id=UI, name=self._user, scope="admin")
+        return Visitor(id=UI, name=self._user, scope="admin", user=self._user)
 
     def _sign(self, content: str) -> str:
         return hmac.new(self._secret, f"session.{content}".encode(), hashlib.sha256).hexdigest()
 
 
 def _visitor(key: Key) -> Visitor:
-    return Visitor(id=key.id, name=key.name, scope=key.scope)
+    return Visitor(id=key.id, name=key.name, scope=key.scope, user=key.name)
 
 
 def _cookie(header: str, name: str) -> str:
