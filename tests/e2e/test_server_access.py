@@ -320,6 +320,39 @@ def test_wrong_keys_are_slowed_down_and_right_ones_are_not(tmp_path: Path) -> No
         assert server.http.get("/runs").status_code == 200
 
 
+def test_no_other_way_in_takes_more_wrong_keys(tmp_path: Path) -> None:
+    with team_server(tmp_path / "team") as server:
+        forwarded = [
+            ask(server, "GET", "/runs", {"authorization": "Bearer hk_x_y", "x-forwarded-for": f"192.0.2.{number}"})
+            for number in range(30)
+        ]
+        assert forwarded[-1].status_code == 429
+        assert ask(server, "POST", "/login", {}, {"key": "hk_x_y"}).status_code == 429
+        assert ask(server, "POST", "/login", {}, {"key": server.key}).status_code == 200
+
+
+def test_a_proxy_that_is_named_is_believed_and_counts_for_nobody_else(tmp_path: Path) -> None:
+    with team_server(tmp_path / "team", "--proxy", "127.0.0.0/8") as server:
+
+        def try_from(address: str) -> int:
+            headers = {"authorization": "Bearer hk_x_y", "x-forwarded-for": f"198.51.100.9, {address}"}
+            return ask(server, "GET", "/runs", headers).status_code
+
+        guesses = [try_from("192.0.2.1") for _ in range(30)]
+        assert (guesses[0], guesses[-1], try_from("192.0.2.2")) == (401, 429, 401)
+        near = [try_from(f"2001:db8::{number:x}") for number in range(30)]
+        assert near[-1] == 429
+        assert server.http.get("/runs").status_code == 200
+    refused = holter("server", "--data", str(tmp_path / "team"), "--proxy", "my-proxy")
+    assert (refused.returncode, "--proxy takes an address or a network" in refused.stderr) == (2, True)
+
+
+def test_a_team_server_takes_no_key_from_an_address(server: Served) -> None:
+    answer = httpx.get(f"{server.address}/?token={server.key}")
+    assert (answer.status_code, "set-cookie" in answer.headers) == (400, False)
+    assert "does not belong in an address" in answer.text
+
+
 def test_no_secret_is_in_what_it_prints(server: Served) -> None:
     printed = server.output.read_text()
     _, headers = new_key(server, "read")

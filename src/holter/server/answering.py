@@ -112,6 +112,7 @@ async def _answer(route: Route, desk: Desk, *, request: Request, staff: Staff) -
             data=data if route.body == "bytes" else b"",
             headers=request.headers,
             is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
+            address=address_of(request),
         )
         return await staff.work_out(route, lambda: _work_out(route, visit, asked, request))
 

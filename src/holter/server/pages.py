@@ -1,5 +1,7 @@
 """Serves the built page: its files as they are, its own addresses with the page, and the door with a token."""
 
+import asyncio
+import hmac
 import mimetypes
 import os
 from collections.abc import Mapping
@@ -9,6 +11,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holter.errors import Refused
+from holter.server.answering import address_of
 from holter.server.api.info import cookie_text
 from holter.server.desk import Desk
 
@@ -52,6 +56,13 @@ ENTER = HEAD + b"<p>Welcome.</p></html>"
 STRANGER = (
     HEAD + b"<h1>This token is not the right one</h1><p>Open the URL that <code>holter ui</code> printed.</p></html>"
 )
+NOT_HERE = (
+    HEAD
+    + b"""<h1>A key does not belong in an address</h1>
+<p>Addresses stay in histories and in the logs of proxies. <a href="./">Log in</a> with the key instead; if this was
+one, have it revoked: <code>holter server keys revoke ID</code>.</p></html>"""
+)
+TOO_OFTEN = HEAD + b"<h1>Too many wrong tokens</h1><p>Wait a moment, then open the right URL.</p></html>"
 
 
 class Asset(msgspec.Struct, frozen=True):
@@ -94,10 +105,13 @@ class Pages:
             self._assets, self._built_ns = find_assets(self._directory), built_ns
 
     def _enter(self, request: Request, token: str) -> Response:
-        """Take a token for a cookie, and lead to the same address without it."""
-        visitor = self._desk.doorman.check(token)
+        """Take the token of `holter ui` for a cookie, and lead to the same address without it. No key is taken here."""
+        own = self._desk.settings.token
+        if not own:
+            return self._html(NOT_HERE, status=400)
+        visitor = self._desk.doorman.check(token) if hmac.compare_digest(token.encode(), own.encode()) else None
         if visitor is None:
-            return self._html(STRANGER, status=401)
+            return self._refuse(request)
         is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
         session = self._desk.doorman.open_session(visitor)
         rest = request.url.remove_query_params("token")
@@ -108,6 +122,13 @@ class Pages:
             "refresh": f"0; url={target}",
         }
         return self._html(ENTER, headers=headers)
+
+    def _refuse(self, request: Request) -> Response:
+        try:
+            self._desk.failures.spend(address_of(request), asyncio.get_running_loop().time())
+        except Refused as refused:
+            return self._html(TOO_OFTEN, status=refused.status, headers={"retry-after": str(refused.retry_s)})
+        return self._html(STRANGER, status=401)
 
     def _page(self, name: str) -> Response:
         index = self._assets.get(INDEX)

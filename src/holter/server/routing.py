@@ -36,6 +36,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     data: bytes = b""
     headers: Mapping[str, str] = {}
     is_secure: bool = False
+    address: str = ""
+    """Where the request comes from, as far as limits go: of IPv6 only the network."""
 
     @property
     def who(self) -> Visitor:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
+import msgspec
+
 from holter.journal.rundir import make_private
 from holter.server.descriptors import raise_limit
 from holter.server.desk import Desk, DeskSettings
@@ -14,21 +16,37 @@ from holter.server.security.keyring import open_keys
 from holter.server.serving import PORT, listen, serve
 
 
+class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server listens, and to whom."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """None for the usual one."""
+    allowed_hosts: Sequence[str] = ()
+    """Names that clients use for it."""
+    proxies: Sequence[str] = ()
+    """Addresses and networks of those who are believed when they say for whom they ask."""
+
+
 class Team:
     """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
 
-    def __init__(
-        self, data: str, environ: Mapping[str, str], *, host: str, port: int | None, allowed_hosts: Sequence[str]
-    ) -> None:
+    def __init__(self, data: str, environ: Mapping[str, str], settings: TeamSettings) -> None:
         raise_limit()
         make_private(data)
         os.chmod(data, 0o700)
         self._claim = claim_index(data, environ)
-        self._door = listen(host, PORT if port is None else port)
-        self.address = f"http://{_shown(host)}:{self._door.getsockname()[1]}"
-        names = {*allowed_hosts, socket.gethostname(), socket.getfqdn()}
-        settings = DeskSettings(data=data, kind="server", allowed_hosts=tuple(names), address=self.address)
-        self._desk = Desk(settings, environ)
+        self._door = listen(settings.host, PORT if settings.port is None else settings.port)
+        self.address = f"http://{_shown(settings.host)}:{self._door.getsockname()[1]}"
+        names = {*settings.allowed_hosts, socket.gethostname(), socket.getfqdn()}
+        chosen = DeskSettings(
+            data=data,
+            kind="server",
+            allowed_hosts=tuple(names),
+            proxies=tuple(settings.proxies),
+            address=self.address,
+        )
+        self._desk = Desk(chosen, environ)
         self.was_damaged = self._desk.was_damaged
         self.first_key = self._make_first_key()
         """Shown once, where there was no key yet; else empty."""

@@ -82,6 +82,12 @@ def test_a_token_is_taken_for_a_cookie(page: Browser) -> None:
     assert page.get("/?token=wrong").status_code == 401
 
 
+def test_wrong_tokens_are_slowed_down_and_the_right_one_is_not(page: Browser) -> None:
+    wrong = [page.get(f"/?token={number}").status_code for number in range(30)]
+    assert (wrong[0], wrong[-1]) == (401, 429)
+    assert page.get("/?token=" + "t" * 64).status_code == 200
+
+
 def test_a_page_built_anew_under_a_running_server_is_served_as_it_is_now(tmp_path: Path) -> None:
     assert find_assets(tmp_path) == {}
     pages = Pages(Desk.__new__(Desk), tmp_path)

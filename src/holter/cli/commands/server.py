@@ -2,7 +2,7 @@
 
 Clients send their runs here when HOLTER_URL is its address and HOLTER_API_KEY a key with the scope `write`. The first
 start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy with TLS in front of it for other hosts
-(docs/server.md), and name the proxy's host with --allow-host.
+(docs/server.md), name the proxy's host with --allow-host and its address with --proxy.
 
   holter server                      serve, on 127.0.0.1:4658 unless told otherwise
   holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
@@ -41,6 +41,13 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="a name clients use for it; repeatable"
     )
+    parser.add_argument(
+        "--proxy",
+        metavar="ADDRESS",
+        action="append",
+        default=[],
+        help="a proxy before it, or a network of them: its X-Forwarded-For is believed, nobody else's; repeatable",
+    )
     parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a new key")
     add_json(parser)
 
@@ -61,9 +68,10 @@ def _data(args: argparse.Namespace) -> str:
 
 def _serve(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server")
-    from holter.server.team import Team  # HTTP: only those pay for it who serve
+    from holter.server.team import Team, TeamSettings  # HTTP: only those pay for it who serve
 
-    with Team(data, os.environ, host=args.host, port=args.port, allowed_hosts=args.allow_host) as team:
+    settings = TeamSettings(host=args.host, port=args.port, allowed_hosts=args.allow_host, proxies=args.proxy)
+    with Team(data, os.environ, settings) as team:
         if team.was_damaged:
             print(f"holter: {team.was_damaged}; it is being made again", file=sys.stderr)
 

@@ -1,5 +1,6 @@
 """What this server is, who asks, and how to log in and out."""
 
+import time
 from itertools import islice
 
 import msgspec
@@ -69,7 +70,7 @@ def login(visit: Visit, asked: Login) -> Reply:
     """Log in with a key; the answer sets a cookie"""
     visitor = visit.desk.doorman.check(asked.key)
     if visitor is None:
-        visit.desk.failures.spend("login", visit.desk.now())
+        visit.desk.failures.spend(visit.address, time.monotonic())
         raise Refused(401, "this key is not known here", do="`holter server keys add NAME` makes a key")
     session = visit.desk.doorman.open_session(visitor)
     known = LoggedIn(visitor.name, visitor.scopes, visit.desk.doorman.csrf(session))
