@@ -9,7 +9,7 @@ import msgspec
 
 from holter.catalog.deletions import Deletions
 from holter.catalog.sightings import Sightings
-from holter.errors import StorageDamaged
+from holter.errors import StorageDamaged, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
@@ -24,6 +24,7 @@ from holter.server.ingest.uploads import name_all
 from holter.server.live.casebook import Casebook
 from holter.server.live.changes import Changes
 from holter.server.live.follower import Follower
+from holter.server.reserve import Reserve
 from holter.server.security.access import Doorman
 from holter.server.security.keyring import SECRETS, open_keys
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
@@ -62,7 +63,9 @@ class Desk:
         self.data = settings.data
         self.clock = Clock()
         self.lateness: Lateness = read_lateness(environ)
-        self.url = settings.url or f"sqlite:{index_directory(self.data, environ)}"
+        index = index_directory(self.data, environ)
+        self.url = settings.url or f"sqlite:{index}"
+        self.reserve = Reserve(index)
         make_private(self.data)
         self.complaints = Complaints()
         self.proxies = Proxies(settings.proxies)
@@ -111,6 +114,7 @@ class Desk:
             self.ingest.close()
         finally:
             self.storage.close()
+            self._keep_reserve()
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -119,14 +123,27 @@ class Desk:
     def _open_storage(self) -> Storage:
         """Whatever is wrong with the index, the runs' directories have it all: a damaged one is begun anew."""
         try:
-            storage = open_storage(self.url)
+            storage = self._open_with_reserve()
         except StorageDamaged as error:
             self.was_damaged = str(error)
             load_engine(self.url).discard_index(self.url)
             storage = open_storage(self.url)
         if not storage.runs.seen():
             name_all(self.data, storage.blobs)
+        self._keep_reserve()
         return storage
+
+    def _open_with_reserve(self) -> Storage:
+        try:
+            return open_storage(self.url)
+        except (StorageFull, StorageFailing):
+            if not self.reserve.release():
+                raise
+            return open_storage(self.url)
+
+    def _keep_reserve(self) -> None:
+        if not self.settings.url:
+            self.reserve.keep()
 
 
 def ui_token(data: str) -> str:

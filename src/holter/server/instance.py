@@ -1,5 +1,6 @@
 """One server for one index: whoever comes second finds out where the first is."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from holter.journal.rundir import make_private
 from holter.server.ingest.index_place import index_directory
 
 NAME = "server.json"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +44,13 @@ class Claim:
         return True
 
     def tell(self, instance: Instance) -> None:
-        """Say where we are."""
+        """Say where we are. On a full disk nobody hears it: they still find out that somebody is here."""
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, msgspec.json.encode(instance), 0)
+        try:
+            os.pwrite(self._fd, msgspec.json.encode(instance), 0)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
 
     def other(self) -> Instance | None:
         """Who has it; None where they have not said so yet."""

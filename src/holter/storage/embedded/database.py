@@ -98,6 +98,9 @@ class Database:
         return connection
 
     def _migrate(self, scripts: Sequence[str]) -> None:
+        [version] = self.writer.execute("PRAGMA user_version").fetchone()
+        if version == len(scripts):
+            return  # without a write: a full disk can be read
         with self.write() as connection:
             [version] = connection.execute("PRAGMA user_version").fetchone()
             if version > len(scripts):
