@@ -1,12 +1,13 @@
 """A server that is started while its disk is full: what is there can be read, and it goes on when there is room."""
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from holter.model.clock import Clock
+from holter.testing.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served, start_holter
 from tests.e2e.test_full_disk import Disk
@@ -22,7 +23,7 @@ class Team:
 
     def __init__(self, data: Path, outputs: Path) -> None:
         self.data = data
-        self.journal = RemoteJournal(outputs / "far", "r1", clock=Clock())
+        self.journal = RemoteJournal(outputs / "far", "r1", clock=FakeClock(time.time_ns()))
         self.key = ""
         self._outputs = outputs
         self._starts = 0
