@@ -175,6 +175,7 @@ def test_whatever_is_acknowledged_was_brought_to_the_disk_before(
     journal: RemoteJournal, received: ReceivedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every file that was written to, and the directory of every new one."""
+    received.accept_transcript("other", "output.log", offset=0, data=b"hello\n")  # and what is made for all runs
     unsynced = Unsynced(monkeypatch)
     data, have, left = journal.stream(), 0, []
     while have < len(data):

@@ -7,7 +7,9 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from holter.errors import JournalError, StorageFull, UsageError
 from holter.journal.frame import HEADER_SIZE, MAGIC, Header, decode_header
@@ -20,8 +22,13 @@ from holter.journal.rundir import (
     segment_path,
     sync_directory,
 )
-from holter.server.descriptors import share_out
+from holter.server.ingest.growing_files import Disk, GrowingFile
+from holter.wire.batches import Kind
 
+MOST_OPEN = 64
+"""So many parts are on their way to the disk at once."""
+MOST_KNOWN = 10_000
+CLAIM = ".receiving"
 # The last three are no console, but texts that only grow as well; verdicts need the first two of these.
 _TRANSCRIPT = re.compile(
     r"output(-[1-9]\d*)?(\.\d{12,})?\.(log|idx)|signals(-\d+)?\.log|faults(-\d+)?\.log|debug(-internal)?\.log"
@@ -29,17 +36,33 @@ _TRANSCRIPT = re.compile(
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A range of a journal, by its uuid, or of a text that only grows, by its file's name."""
+
+    run: str
+    kind: Kind = "journal"
+    name: str
+    offset: int
+    data: bytes
+
+
+Answer = int | UsageError | JournalError | StorageFull | OSError
+"""The offset that is there, all of it on disk; or why a part is not kept."""
+
+
 class ReceivedRuns:
     """Writes received ranges below `runs` of one data directory. Thread-safe; other processes may do the same.
 
-    A received run's directory looks like one that was recorded here, so whatever reads runs reads it.
+    A received run's directory looks like one that was recorded here, so whatever reads runs reads it. Files are open
+    only while they are written: however many runs are alive, they cost no descriptors.
     """
 
     def __init__(self, data: str) -> None:
         self._data = data
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, _ReceivedJournal] = OrderedDict()
-        self._most_open = share_out().journals
+        self._claim: _Claim | None = None
+        self._disk: Disk | None = None
+        self._journals: OrderedDict[tuple[str, str], _ReceivedJournal] = OrderedDict()
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
         """Keep a range of a journal; returns the offset it has, all of which is on disk.
@@ -47,137 +70,174 @@ class ReceivedRuns:
         A repeat is a no-op. A range that begins behind that offset is refused: the answer is then less than `offset`.
         It may also be some bytes less than what was sent: the sender goes on from there, whatever the answer is.
         Where a segment was lost on its way, the sender fills the gap with zeros. Raises UsageError for names that are
-        none, JournalError for what can't be a journal, StorageFull.
+        none, JournalError for what can't be a journal, StorageFull, OSError.
         """
-        if not is_journal_id(journal):
-            raise UsageError(f"a journal is named by 32 lower-case hexadecimal digits, not {journal[:80]!r}")
-        directory = self._directory(run)
-        with self._lock:
-            place = os.path.join(directory, journal)
-            kept = self._open.pop(place, None) or _ReceivedJournal(directory, journal)
-            self._open[place] = kept
-            dropped = self._open.popitem(last=False)[1] if len(self._open) > self._most_open else None
-        if dropped is not None:
-            dropped.close()
-        try:
-            with _full_disk_told(directory):
-                return kept.accept(offset, data)
-        finally:
-            if self._open.get(place) is not kept:  # it had to go meanwhile, and we have opened it again
-                kept.close()
+        return _offset_of(self.accept_all([Part(run=run, name=journal, offset=offset, data=data)]))
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
         """The same for a text that only grows: `output.log`, `output.idx` and their pieces, `signals.log`, …"""
-        if not is_transcript_file(name):
-            raise UsageError(f"{name[:80]!r} is not the name of a transcript such as output.log or output.idx")
-        directory = self._directory(run)
-        with _full_disk_told(directory):
-            _make_durable(directory)
-            path = os.path.join(directory, name)
-            is_new = not os.path.exists(path)
-            fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX)  # until it is closed
-                have = os.fstat(fd).st_size
-                if offset <= have < offset + len(data):
-                    _append(fd, memoryview(data)[have - offset :], have)
-                    have = offset + len(data)
-                os.fdatasync(fd)
-                if is_new:
-                    sync_directory(directory)
-                return have
-            finally:
-                os.close(fd)
+        return _offset_of(self.accept_all([Part(run=run, kind="text", name=name, offset=offset, data=data)]))
+
+    def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
+        """Keep many ranges, and bring all of them to the disk at once; an answer for each."""
+        answers: list[Answer] = []
+        with self._lock:
+            for start in range(0, len(parts), MOST_OPEN):
+                answers += self._accept_some(parts[start : start + MOST_OPEN])
+        return answers
 
     def forget(self, run: str) -> None:
-        """Close what is open of a run that was removed: until then its bytes stay on the disk."""
-        directory = self._directory(run)
+        """Forget what is known of a run that was removed."""
         with self._lock:
-            dropped = [self._open.pop(place) for place in list(self._open) if place.startswith(directory + os.sep)]
-        for journal in dropped:
-            journal.close()
+            for place in [place for place in self._journals if place[0] == run]:
+                del self._journals[place]
 
     def close(self) -> None:
         """Idempotent."""
         with self._lock:
-            while self._open:
-                self._open.popitem()[1].close()
+            for each in (self._claim, self._disk):
+                if each is not None:
+                    each.close()
+            self._claim = self._disk = None
+            self._journals.clear()
 
-    def _directory(self, run: str) -> str:
-        if not is_run_id(run):
-            raise UsageError(
-                f"the run id {run[:80]!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ -, "
-                "a letter or digit first"
-            )
-        return run_directory(self._data, run)
+    def _accept_some(self, parts: Sequence[Part]) -> list[Answer]:
+        deliveries = [_Delivery(part) for part in parts]
+        good = [each for each in deliveries if each.answer is None]
+        if not good:
+            return [each.answer or 0 for each in deliveries]
+        make_private(self._data)
+        self._claim = self._claim or _Claim(self._data)
+        self._disk = self._disk or Disk(self._data)
+        with self._claim.holding() as was_ours:
+            if not was_ours:  # another process may have added to any of them
+                self._journals.clear()
+            try:
+                for each in good:
+                    self._write(each, self._disk)
+                self._disk.keep()
+                for each in good:
+                    self._settle(each)
+            finally:
+                self._disk.let_go()
+        return [each.answer or 0 for each in deliveries]
+
+    def _write(self, delivery: "_Delivery", disk: Disk) -> None:
+        part, directory = delivery.part, run_directory(self._data, delivery.part.run)
+        try:
+            _make_durable(directory)
+            if part.kind == "text":
+                delivery.answer = _add_text(os.path.join(directory, part.name), part, delivery, disk)
+                return
+            place = (part.run, part.name)
+            journal = self._journals.pop(place, None) or _ReceivedJournal(directory, part.name)
+            delivery.answer = journal.accept(part.offset, part.data, delivery, disk)
+            self._journals[place] = journal
+            if len(self._journals) > MOST_KNOWN:
+                self._journals.popitem(last=False)
+        except (JournalError, OSError) as error:
+            delivery.answer = _explained(error, directory)
+
+    def _settle(self, delivery: "_Delivery") -> None:
+        """Take back what the disk did not: also what belongs behind it."""
+        failed = next((place for place, file in enumerate(delivery.files) if file.error is not None), None)
+        if failed is not None:
+            error = delivery.files[failed].error
+            assert error is not None
+            delivery.answer = _explained(error, delivery.files[failed].path)
+            for file in delivery.files[failed + 1 :]:  # all of them are new
+                file.undo()
+        if not isinstance(delivery.answer, int):
+            self._journals.pop((delivery.part.run, delivery.part.name), None)
+
+
+class _Claim:
+    """The right to write below a data directory, for one process after the other."""
+
+    def __init__(self, data: str) -> None:
+        self._mark = os.urandom(16)
+        self._fd = os.open(os.path.join(data, CLAIM), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[bool]:
+        """Within this nobody else writes; whether nobody else did since the last time."""
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        try:
+            was_ours = os.pread(self._fd, len(self._mark), 0) == self._mark
+            if not was_ours:
+                os.pwrite(self._fd, self._mark, 0)
+            yield was_ours
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class _Delivery:
+    """A part on its way to the disk, and the files that it went to, in the order in which they were written."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.answer: Answer | None = _refusal(part)
+        self.files: list[GrowingFile] = []
 
 
 class _ReceivedJournal:
-    """The last segment of one journal, open. Each segment begins a file of its own."""
+    """What is known of the last segment of one journal. Each segment begins a file of its own."""
 
     def __init__(self, directory: str, journal: str) -> None:
         self._directory = directory
         self._journal = journal
-        self._lock = threading.Lock()
-        self._folder = self._fd = -1
+        self._last = ""
         self._base = self._number = 0
         self._is_synced = False
 
-    def accept(self, offset: int, data: bytes) -> int:
-        with self._lock:
-            _make_durable(self._directory)
-            # Open only as long as it is locked: a server has many runs, and not so many descriptors.
-            self._folder = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                # Of the whole run's directory, against other processes that receive the same run.
-                fcntl.flock(self._folder, fcntl.LOCK_EX)
-                self._find_last()
-                have = self._base + os.fstat(self._fd).st_size if self._fd >= 0 else 0
-                if offset <= have < offset + len(data):
-                    have = self._add(have, data[have - offset :])
-                if not self._is_synced and self._fd >= 0:
-                    os.fdatasync(self._fd)
-                    self._is_synced = True
-                return have
-            finally:
-                os.close(self._folder)
+    def accept(self, offset: int, data: bytes, delivery: _Delivery, disk: Disk, /) -> int:
+        file = self._open_last(disk)
+        if file is not None:
+            delivery.files.append(file)
+            # What a process that was killed had written, but not synced, may be there.
+            file.is_doubtful |= not self._is_synced
+            self._is_synced = True
+        have = self._base + file.size if file is not None else 0
+        if offset <= have < offset + len(data):
+            have = self._add(have, data[have - offset :], delivery, disk)
+        return have
 
-    def close(self) -> None:
-        with self._lock:
-            self._let_go()
-
-    def _find_last(self) -> None:
-        """Open the segment that is the last one now: another process may have begun one."""
-        if self._fd >= 0 and os.fstat(self._fd).st_nlink:
-            following = segment_path(self._directory, self._journal, number=self._number + 1)
-            if not os.path.exists(following):
-                return
-        self._let_go()
+    def _open_last(self, disk: Disk) -> GrowingFile | None:
+        if self._last:
+            with contextlib.suppress(FileNotFoundError):  # somebody deleted it
+                return disk.open(self._last)
+        self._last, self._number, self._base, self._is_synced = "", 0, 0, False
         for path in reversed(list_segments(self._directory).get(self._journal, [])):
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            file = disk.open(path)
             try:
-                header = decode_header(os.pread(fd, HEADER_SIZE, 0))
+                header = decode_header(os.pread(file.fd, HEADER_SIZE, 0))
             except JournalError:  # its first bytes did not reach the disk: they come again
-                os.close(fd)
                 continue
-            self._hold(fd, header)
-            return
+            self._last, self._number, self._base = path, header.segment, header.base
+            return file
+        return None
 
-    def _add(self, have: int, data: bytes) -> int:
+    def _add(self, have: int, data: bytes, delivery: _Delivery, disk: Disk, /) -> int:
         """Append; where another segment begins, go on in its file. Returns the offset that is there then."""
-        if self._fd < 0 and self._header_at(0, data) is None:
+        if not delivery.files and self._header_at(0, data) is None:
             if len(data) < HEADER_SIZE and data[: len(MAGIC)] == MAGIC[: len(data)]:
                 return have
             raise JournalError(f"journal {self._journal} does not begin with the header of its first segment")
+        view = memoryview(data)
         start = last = 0
         for cut, header in self._segments_in(have, data):
-            self._put(have + start, data[start:cut])
+            if cut > start:
+                delivery.files[-1].append(view[start:cut])
             start, last = cut, cut + HEADER_SIZE - 1
             if header.segment != self._number:
-                self._begin(header)
+                self._begin(header, delivery, disk)
         # A header that is cut off at the end of the range comes again as a whole; one that is here stays whole.
         stop = len(data) - _cut_off(data, last)
-        self._put(have + start, data[start:stop])
+        if stop > start:
+            delivery.files[-1].append(view[start:stop])
         return have + stop
 
     def _segments_in(self, have: int, data: bytes) -> Iterator[tuple[int, Header]]:
@@ -196,28 +256,48 @@ class _ReceivedJournal:
         is_ours = header.journal.hex() == self._journal and header.base == offset and 0 < header.segment < 1_000_000
         return header if is_ours and (offset == 0 or header.segment >= self._number) else None
 
-    def _put(self, offset: int, data: bytes) -> None:
-        if data:
-            self._is_synced = False
-            _append(self._fd, memoryview(data), offset - self._base)
-
-    def _begin(self, header: Header) -> None:
-        if self._fd >= 0:
-            os.fdatasync(self._fd)
+    def _begin(self, header: Header, delivery: _Delivery, disk: Disk) -> None:
         path = segment_path(self._directory, self._journal, number=header.segment)
-        fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        self._let_go()
-        self._hold(fd, header)
-        os.fsync(self._folder)
+        file = disk.create(path)
+        if file.size:  # what is there is no header
+            file.clear()
+        delivery.files.append(file)
+        self._last, self._number, self._base = path, header.segment, header.base
 
-    def _hold(self, fd: int, header: Header) -> None:
-        # What a process that was killed had written, but not synced, may be there.
-        self._fd, self._base, self._number, self._is_synced = fd, header.base, header.segment, False
 
-    def _let_go(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._number, self._base = -1, 0, 0
+def _add_text(path: str, part: Part, delivery: _Delivery, disk: Disk, /) -> int:
+    file = disk.create(path)
+    file.is_doubtful = True
+    delivery.files.append(file)
+    if part.offset <= file.size < part.offset + len(part.data):
+        file.append(memoryview(part.data)[file.size - part.offset :])
+    return file.size
+
+
+def _offset_of(answers: list[Answer]) -> int:
+    [answer] = answers
+    if not isinstance(answer, int):
+        raise answer
+    return answer
+
+
+def _refusal(part: Part) -> UsageError | None:
+    if not is_run_id(part.run):
+        return UsageError(
+            f"the run id {part.run[:80]!r} can't name a directory: use 1 to 128 of A-Z a-z 0-9 . _ -, "
+            "a letter or digit first"
+        )
+    if part.kind == "journal" and not is_journal_id(part.name):
+        return UsageError(f"a journal is named by 32 lower-case hexadecimal digits, not {part.name[:80]!r}")
+    if part.kind == "text" and not is_transcript_file(part.name):
+        return UsageError(f"{part.name[:80]!r} is not the name of a transcript such as output.log or output.idx")
+    return None
+
+
+def _explained(error: JournalError | OSError, place: str) -> JournalError | StorageFull | OSError:
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return StorageFull(f"{place} can't be written ({error.strerror}): make room on its disk")
+    return error
 
 
 def is_transcript_file(name: str) -> bool:
@@ -241,24 +321,3 @@ def _cut_off(data: bytes, after: int) -> int:
             return len(rest)
         at = data.find(MAGIC[:1], at + 1)
     return 0
-
-
-def _append(fd: int, data: memoryview, at: int, /) -> None:
-    """Write at the end of a file, all or nothing. Raises OSError."""
-    try:
-        done = 0
-        while done < len(data):
-            done += os.pwrite(fd, data[done:], at + done)
-    except OSError:
-        os.ftruncate(fd, at)
-        raise
-
-
-@contextlib.contextmanager
-def _full_disk_told(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise StorageFull(f"{place} can't be written ({error.strerror}): make room on its disk") from error
-        raise
