@@ -62,7 +62,7 @@ class Desk:
         self.settings = settings
         self.data = settings.data
         self.clock = Clock()
-        self.lateness: Lateness = read_lateness(environ)
+        lateness = read_lateness(environ)
         index = index_directory(self.data, environ)
         self.url = settings.url or f"sqlite:{index}"
         self.reserve = Reserve(index)
@@ -91,15 +91,18 @@ class Desk:
         self.casebook = Casebook(
             self.data,
             runs=self.storage.runs,
-            lateness=self.lateness,
+            lateness=lambda: self.lateness,
             changes=self.changes,
             sightings=sightings,
             asks_again=settings.kind == "ui",
         )
-        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=self.lateness, sightings=sightings)
-        self.follower = Follower(
-            self.ingest, self.storage, changes=self.changes, casebook=self.casebook, lateness=self.lateness
-        )
+        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=lateness, sightings=sightings)
+        self.follower = Follower(self.ingest, self.storage, changes=self.changes, casebook=self.casebook)
+
+    @property
+    def lateness(self) -> Lateness:
+        """When silence means something, now."""
+        return self.ingest.lateness
 
     def open(self) -> None:
         """Begin to follow what is written."""

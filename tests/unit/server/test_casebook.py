@@ -29,7 +29,7 @@ def storage() -> Iterator[Storage]:
 
 @pytest.fixture
 def casebook(tmp_path: Path, storage: Storage) -> Iterator[Casebook]:
-    made = Casebook(str(tmp_path), runs=storage.runs, lateness=Lateness(), changes=Changes(1), sightings=Sightings())
+    made = Casebook(str(tmp_path), runs=storage.runs, lateness=Lateness, changes=Changes(1), sightings=Sightings())
     yield made
     made.close()
 

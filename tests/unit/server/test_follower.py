@@ -62,7 +62,7 @@ def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
     seen = desk.changes.seq
     for state in ("running", "crashed"):
         limit = Lateness(stale_s=0.0, crashed_s=1e9 if state == "running" else 0.0)
-        desk.follower._lateness = limit
+        desk.ingest._lateness = limit
         tick(desk)
         [(_, run)] = [each for each in announced(desk, seen) if each[0] == "run"]
         assert (run["state"], run["is_stale"]) == (state, state == "running")
@@ -70,12 +70,12 @@ def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
 
 
 def test_a_run_that_was_lost_costs_nothing_until_it_is_heard_of_again(desk: Desk) -> None:
-    desk.follower._lateness = Lateness(stale_s=0.0, crashed_s=0.0)
+    desk.ingest._lateness = Lateness(stale_s=0.0, crashed_s=0.0)
     journal = Journal(directory(desk), elsewhere()).say(named("far")).log(range(3))
     tick(desk)
     tick(desk)
     assert desk.follower._open == {}
-    desk.follower._lateness = Lateness()
+    desk.ingest._lateness = Lateness()
     seen = desk.changes.seq
     journal.log(range(3, 6))
     tick(desk)

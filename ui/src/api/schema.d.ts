@@ -997,6 +997,12 @@ export interface components {
             seq: number;
             /** @default  */
             trouble: string;
+            /** @default 0 */
+            behind_s: number;
+            /** @default 0 */
+            behind_messages: number;
+            /** @default 0 */
+            behind_bytes: number;
             /** @default {} */
             unreadable: {
                 [key: string]: string;
@@ -1211,7 +1217,7 @@ export interface components {
         };
         /**
          * RunDetail
-         * @description A run with all that is known of it beside its points.
+         * @description A run with all that is known of it beside its points; of one that is `unreadable`, what its row says.
          */
         RunDetail: {
             id: string;

@@ -29,6 +29,12 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the newest live change."""
     trouble: str = ""
     """Why nothing new is taken in at the moment; empty where all is well."""
+    behind_s: float = 0.0
+    """For how long the oldest message has waited that is not in the index yet. No run is late by that."""
+    behind_messages: int = 0
+    """How many messages wait."""
+    behind_bytes: int = 0
+    """And how much that is."""
     unreadable: dict[str, str] = {}
     """Runs that can't be shown, the first hundred of them, with the reason that also stands on their rows."""
 
@@ -53,6 +59,7 @@ def info(visit: Visit, asked: Nothing) -> Info:
     known = Info(version=__version__, kind=desk.settings.kind, needs_login=visitor is None)
     if visitor is None:
         return known
+    lag = desk.ingest.lag
     return msgspec.structs.replace(
         known,
         address=desk.settings.address,
@@ -62,6 +69,9 @@ def info(visit: Visit, asked: Nothing) -> Info:
         csrf=desk.doorman.csrf(visitor.session),
         seq=desk.changes.seq,
         trouble=str(desk.follower.trouble or ""),
+        behind_s=round(lag.seconds, 3),
+        behind_messages=lag.messages,
+        behind_bytes=lag.bytes,
         unreadable=dict(islice(desk.ingest.unreadable.copy().items(), MOST_UNREADABLE)),
     )
 

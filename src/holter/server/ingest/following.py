@@ -65,8 +65,11 @@ class FollowedRun:
         self._put: RunRow | None = None
         self._judged: tuple[int, bool, frozenset[str], LoadedRun | None] | None = None
 
-    def read(self, now_ns: int) -> Change:
-        """Take in what is new; the console once a second. Raises OSError, StorageError: then it comes again."""
+    def read(self, now_ns: int, *, arrived_ns: int | None = None) -> Change:
+        """Take in what is new; the console once a second. Raises OSError, StorageError: then it comes again.
+
+        `arrived_ns` is when something of the run was last received; None where it is only read.
+        """
         change = Change(self.run)
         is_first = not self._journals
         for journal, paths in list_segments(self._directory).items():
@@ -81,7 +84,7 @@ class FollowedRun:
             self._console_read_ns = 0 if change.has_more else now_ns
         if change:
             self.touched_ns = now_ns
-        self._listen(now_ns, is_first=is_first)
+        self._listen(now_ns if arrived_ns is None else arrived_ns, is_first=is_first)
         return change
 
     def hurry(self) -> None:
@@ -170,7 +173,10 @@ class FollowedRun:
         return [each.digest.digest for each in self._journals.values() if each.digest.digest is not None]
 
     def _listen(self, now_ns: int, *, is_first: bool) -> None:
-        """Notice whose last word is new, by our own clock; of what was there before us the file system knows when."""
+        """Notice whose last word is new, by our own clock; of what was there before us the file system knows when.
+
+        Of what others sent, it is the time at which it came, however late it is read.
+        """
         digests = self._digests()
         written = self._written_by_host(digests) if is_first else {}
         for digest in digests:

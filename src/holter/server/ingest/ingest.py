@@ -1,7 +1,6 @@
 """The way into the server: ranges of journals are kept, then everything below `runs` goes into the storage ports."""
 
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from holter.errors import StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
+from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
@@ -77,31 +77,34 @@ class Ingest:
         self._old_verdicts = OldVerdicts(data, storage.runs, seen=seen, sightings=self._sightings)
         self._is_hurried = False
         self._looked_ns = 0
-        self._arrived: set[str] = set()
-        self._received_runs: set[str] = set()
+        self._backlog = Backlog()
         self._waiting: list[str] = []
-        self._lock = threading.Lock()
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
         """Keep a range of a journal; see `ReceivedRuns.accept`. It is in the ports after one of the next `tick`s."""
         have = self._received.accept(journal, run, offset=offset, data=data)
-        with self._lock:
-            self._arrived.add(run)
-            self._received_runs.add(run)
+        self._backlog.add(run, self._clock.now_ns(), size=len(data))
         return have
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
         """The same for a file of the console."""
         have = self._received.accept_transcript(run, name, offset=offset, data=data)
-        with self._lock:
-            self._arrived.add(run)
-            self._received_runs.add(run)
+        self._backlog.add(run, self._clock.now_ns(), size=len(data))
         return have
 
     def announce(self, run: str) -> None:
         """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
-        with self._lock:
-            self._arrived.add(run)
+        self._backlog.announce(run, self._clock.now_ns())
+
+    @property
+    def lag(self) -> Lag:
+        """How far the ports are behind what was received. For any thread."""
+        return self._backlog.lag(self._clock.now_ns())
+
+    @property
+    def lateness(self) -> Lateness:
+        """When silence means something, now: nobody is judged by how far the ports are behind. For any thread."""
+        return self._backlog.patient(self._lateness, self._clock.now_ns())
 
     def tick(self) -> list[Change]:
         """Bring the ports up to date, for a quarter of a second at most; returns what is new. Call it once a second.
@@ -109,13 +112,11 @@ class Ingest:
         Raises StorageFull and StorageDamaged; what was not taken in comes with the next call.
         """
         changes: dict[str, Change] = {}
-        with self._lock:
-            arrived, self._arrived = self._arrived, set()
+        arrived = self._backlog.take()
         try:
             found = self._find_runs(arrived)
         except BaseException:
-            with self._lock:
-                self._arrived |= arrived
+            self._backlog.put_back(arrived)
             raise
         self._read_some(found, changes)
         self._update_some_rows(changes)
@@ -125,9 +126,7 @@ class Ingest:
 
     def take_in_arrived(self) -> list[Change]:
         """The part of `tick` that cannot wait: read what was received, of runs that are known to be alive."""
-        with self._lock:
-            arrived = self._arrived & self._live.keys()
-            self._arrived -= arrived
+        arrived = self._backlog.take(self._live.keys())
         changes: dict[str, Change] = {}
         self._read_some(arrived, changes)
         for run, change in changes.items():
@@ -155,9 +154,6 @@ class Ingest:
 
     def forget(self, run: str) -> None:
         """Remove a run from the ports, its blobs too; its directory is the caller's to remove, before this."""
-        with self._lock:
-            self._arrived.discard(run)
-            self._received_runs.discard(run)
         self._received.forget(run)
         self._drop(run)
         self._storage.blobs.delete(run)
@@ -173,28 +169,35 @@ class Ingest:
         waiting = deque(dict.fromkeys([*self._waiting, *runs]))
         try:
             while waiting:
-                if waiting[0] in self._live and self._advance(waiting[0], changes):
-                    waiting.append(waiting[0])
+                run = waiting[0]
+                if run in self._live and self._advance(run, changes):
+                    waiting.append(run)
+                else:
+                    self._backlog.done(run)
                 waiting.popleft()
                 if time.monotonic() > deadline:
                     break
         finally:  # also the one that could not be read now
             self._waiting = list(waiting)
+            self._backlog.put_off(self._waiting, self._clock.now_ns())
 
     def _update_some_rows(self, changes: dict[str, Change]) -> None:
         deadline = time.monotonic() + ROWS_S
         # One that was not read yet looks as if nothing had come for long.
         read = self._live.keys() - set(self._waiting)
+        self._backlog.rows_are_late(0)
         for run in sorted(read, key=lambda run: self._rows_put.get(run, 0)):
+            if time.monotonic() > deadline:
+                age_ns = self._clock.now_ns() - self._rows_put.get(run, self._clock.now_ns())
+                self._backlog.rows_are_late(max(0, age_ns - ROW_EVERY_NS))
+                break
             if self._is_due(run, changes.setdefault(run, Change(run))):
                 self._project(run)
-            if time.monotonic() > deadline:
-                break
         for run in self._put_projected():
             changes.setdefault(run, Change(run)).has_row = True
 
     def _renew_verdicts(self, changes: dict[str, Change]) -> None:
-        for row in self._old_verdicts.renew(self._clock.now_ns(), self._lateness, within_s=JUDGE_S):
+        for row in self._old_verdicts.renew(self._clock.now_ns(), self.lateness, within_s=JUDGE_S):
             changes.setdefault(row.id, Change(row.id)).has_row = True
 
     def _find_runs(self, arrived: set[str]) -> list[str]:
@@ -210,7 +213,7 @@ class Ingest:
         if self.is_behind:  # each run has its turn before any has another, or there would never be an end
             return [run for run in self._live if run in new]
         # What comes only through us need not be looked at before something has come.
-        return [run for run in self._live if run in arrived or run not in self._received_runs]
+        return [run for run in self._live if run in arrived or not self._backlog.has_arrived(run)]
 
     def _look_at_all(self) -> None:
         there = self._quiet.ids()
@@ -230,6 +233,7 @@ class Ingest:
             self.removed[run] = row.project
         for known in (self._live, self._quiet.stamps, self._projected, self._rows_put, self.unreadable):
             known.pop(run, None)
+        self._backlog.forget(run)
         for port in (self._storage.runs, self._storage.series, self._storage.console):
             port.delete(run)
 
@@ -243,7 +247,7 @@ class Ingest:
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:
         """Read some of a run; whether there is more."""
         try:
-            change = self._live[run].read(self._clock.now_ns())
+            change = self._live[run].read(self._clock.now_ns(), arrived_ns=self._backlog.heard_ns(run))
         except FileNotFoundError:  # removed meanwhile
             return False
         except OSError as error:
@@ -271,13 +275,13 @@ class Ingest:
         if abs(now_ns - self._rows_put.get(run, 0)) >= ROW_EVERY_NS or change.records > 0:
             return True
         # A run that counts as dead is alive again with the first row that comes.
-        return bool(change) and self._live[run].looks_dead(now_ns, self._lateness)
+        return bool(change) and self._live[run].looks_dead(now_ns, self.lateness)
 
     def _project(self, run: str) -> None:
         """Make a run's row, to be put with others; let go of a run that is quiet."""
         followed, now_ns = self._live[run], self._clock.now_ns()
         try:
-            projected = followed.project(now_ns, self._lateness)
+            projected = followed.project(now_ns, self.lateness)
             is_quiet = now_ns - followed.touched_ns > QUIET_AFTER_NS
             stamp_ns = followed.stamp_ns() if is_quiet or followed.is_settled else now_ns
         except OSError:  # removed meanwhile

@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -55,7 +56,7 @@ class Casebook:
         data: str,
         *,
         runs: RunStore,
-        lateness: Lateness,
+        lateness: Callable[[], Lateness],
         changes: Changes,
         sightings: Sightings,
         asks_again: bool = False,
@@ -79,7 +80,7 @@ class Casebook:
         if is_run_id(run):
             try:
                 now_ns = time.time_ns() + self._ahead_ns(run)
-                loaded = load_run(run_directory(self._data, run), now_ns=now_ns, lateness=self._lateness)
+                loaded = load_run(run_directory(self._data, run), now_ns=now_ns, lateness=self._lateness())
             except FileNotFoundError:
                 loaded = None
         if loaded is None:
@@ -98,7 +99,7 @@ class Casebook:
             return 0
         if row is None or row.heard_ns is None:
             return 0
-        loaded = load_run(run_directory(self._data, run), now_ns=time.time_ns(), lateness=self._lateness)
+        loaded = load_run(run_directory(self._data, run), now_ns=time.time_ns(), lateness=self._lateness())
         ahead_ns = by_their_clock(0, loaded.digests, heard_ns=row.heard_ns) if loaded is not None else 0
         ahead_ns = ahead_ns if abs(ahead_ns) > SAME_CLOCK_NS else 0
         with self._lock:
@@ -123,7 +124,7 @@ class Casebook:
             return case.said
         # The stamp is from before: what comes meanwhile, also what we write down ourselves, is looked at next time.
         ahead_ns = self._ahead_ns(run)
-        loaded = Catalog(self._data, self._lateness, now_ns=lambda: time.time_ns() + ahead_ns).load(run)
+        loaded = Catalog(self._data, self._lateness(), now_ns=lambda: time.time_ns() + ahead_ns).load(run)
         if not loaded.by_itself.is_final:
             loaded = judge(loaded, self._sightings)
         said = as_json(loaded, gather(loaded))

@@ -14,7 +14,7 @@ import msgspec
 
 from holter.errors import StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.model.clock import Clock
-from holter.model.state import RUNNING, Lateness
+from holter.model.state import RUNNING
 from holter.server.ingest.following import Change
 from holter.server.ingest.ingest import Ingest
 from holter.server.live.casebook import Casebook
@@ -38,9 +38,7 @@ MOST_OPEN = 10_000
 class Follower(threading.Thread):
     """Owns the ingest. Whatever else must not run beside it is done by `call`."""
 
-    def __init__(
-        self, ingest: Ingest, storage: Storage, *, changes: Changes, casebook: Casebook, lateness: Lateness
-    ) -> None:
+    def __init__(self, ingest: Ingest, storage: Storage, *, changes: Changes, casebook: Casebook) -> None:
         super().__init__(name="holter-follower", daemon=True)
         self.trouble: StorageError | None = None
         """What keeps it from taking anything in; None where all is well."""
@@ -48,7 +46,6 @@ class Follower(threading.Thread):
         self._storage = storage
         self._changes = changes
         self._casebook = casebook
-        self._lateness = lateness
         self._clock = Clock()
         self._open: dict[str, RunRow] = {}
         self._shown: dict[str, RunBrief] = {}
@@ -187,7 +184,7 @@ class Follower(threading.Thread):
 
     def _show(self, run: str, row: RunRow) -> None:
         """Say how a run is, where that is not what was said before."""
-        brief = brief_of(self._storage, row, now_ns=self._clock.now_ns(), lateness=self._lateness)
+        brief = brief_of(self._storage, row, now_ns=self._clock.now_ns(), lateness=self._ingest.lateness)
         # Time alone changes only the living: one that was late for too long comes back with something new.
         is_open = brief.state == RUNNING
         if is_open:
@@ -215,7 +212,7 @@ class Follower(threading.Thread):
             if row is not None:
                 self._open[row.id] = row
                 now_ns = self._clock.now_ns()
-                self._shown[row.id] = brief_of(self._storage, row, now_ns=now_ns, lateness=self._lateness)
+                self._shown[row.id] = brief_of(self._storage, row, now_ns=now_ns, lateness=self._ingest.lateness)
 
 
 def _same(one: RunBrief, other: RunBrief) -> bool:
