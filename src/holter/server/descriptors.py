@@ -7,15 +7,13 @@ import msgspec
 
 # Where there is no limit at all; it is also what most systems allow at most.
 ENOUGH = 65_536
-MOST_CONNECTIONS, MOST_JOURNALS, MOST_BACKLOG = 4_000, 512, 1_024
+MOST_CONNECTIONS, MOST_BACKLOG = 4_000, 1_024
 
 
 class Shares(msgspec.Struct, frozen=True):
     """Who may take how much; the rest is for what is opened in passing, and for the index."""
 
     connections: int
-    journals: int
-    """Those that are received, and stay open."""
     backlog: int
     """So many come in before anybody else has a turn."""
 
@@ -37,6 +35,5 @@ def share_out() -> Shares:
     limit = ENOUGH if soft == resource.RLIM_INFINITY else soft
     return Shares(
         connections=min(MOST_CONNECTIONS, limit // 2),
-        journals=max(1, min(MOST_JOURNALS, limit // 8)),
         backlog=max(1, min(MOST_BACKLOG, limit // 8)),
     )
