@@ -1,6 +1,7 @@
 """Keeps every test away from the user's runs, and makes a skipped test a failed one in CI."""
 
 import compileall
+import gc
 import os
 import signal
 from collections.abc import Generator
@@ -32,16 +33,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for processes comes first: the quick ones fill the time at the end."""
-    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] in QUICK)
+    items.sort(key=lambda item: is_quick(item.path))
+
+
+def is_quick(path: Path) -> bool:
+    return path.relative_to(TESTS).parts[0] in QUICK
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not look through thousands of tests and all modules again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(FOREIGN_PREFIXES):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOLTER_DIR", str(tmp_path / "holter"))
+    monkeypatch.setenv("HOLTER_DIR", str(own_place(request) / "holter"))
     monkeypatch.setenv("HOLTER_STRICT", "1")
+
+
+def own_place(request: pytest.FixtureRequest) -> Path:
+    """Thousands of tests write nothing: no directory is made and removed for them."""
+    if "tmp_path" in request.fixturenames or not is_quick(request.path):
+        place: Path = request.getfixturevalue("tmp_path")
+        return place
+    factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+    return factory.getbasetemp() / "of-no-test"
 
 
 @pytest.hookimpl(wrapper=True)

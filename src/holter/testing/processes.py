@@ -9,8 +9,8 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["holter.testing.storage_contract"])
 
 
-def start_process(target: Callable[..., None], /, *arguments: object) -> ForkServerProcess:
+def start_process(target: Callable[..., None], /, *arguments: object, **named: object) -> ForkServerProcess:
     """Run a function of a module in a process of its own."""
-    process = PROCESSES.Process(target=target, args=arguments)
+    process = PROCESSES.Process(target=target, args=arguments, kwargs=named)
     process.start()
     return process

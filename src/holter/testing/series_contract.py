@@ -34,7 +34,7 @@ JOURNALS = st.tuples(st.lists(WRITES, max_size=40), st.lists(WRITES, max_size=40
 NEVER = 1_000_000
 
 
-def take_in(url: str, calls: int, acknowledged: "Connection[int, int]") -> None:
+def take_in(url: str, calls: int, *, acknowledged: "Connection[int, int]") -> None:
     """Append until so many calls are made; nothing of the process is closed or put away."""
     series, left = open_storage(url).series, calls
     append = series.append
@@ -204,7 +204,7 @@ class SeriesSurvivalContract(PortContract):
     @pytest.mark.parametrize("calls", [0, 1, 4, 9, 14, 16])
     def test_after_kill_9_between_two_calls_nothing_is_lost_or_doubled(self, url: str, calls: int) -> None:
         _, acknowledged = PROCESSES.Pipe(duplex=False)
-        died = start_process(take_in, url, calls, acknowledged)
+        died = start_process(take_in, url, calls, acknowledged=acknowledged)
         died.join()
         assert died.exitcode == -signal.SIGKILL
         self._check_after_death(url)
@@ -212,7 +212,7 @@ class SeriesSurvivalContract(PortContract):
     @pytest.mark.parametrize("acknowledged", [2, 7, 12])
     def test_after_kill_9_from_outside_nothing_is_lost_or_doubled(self, url: str, acknowledged: int) -> None:
         ours, theirs = PROCESSES.Pipe(duplex=False)
-        child = start_process(take_in, url, NEVER, theirs)
+        child = start_process(take_in, url, NEVER, acknowledged=theirs)
         theirs.close()  # where it ends too early, we hear that
         for _ in range(acknowledged):
             ours.recv()

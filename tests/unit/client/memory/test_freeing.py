@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 from holter.client.memory.variables import variables
 
@@ -63,6 +62,8 @@ def make_cycle(namespace: dict[str, Any]) -> object:
 
 
 def make_model(namespace: dict[str, Any]) -> object:
+    import torch
+
     model = torch.nn.Linear(500, 500)
     optimizer = torch.optim.SGD(model.parameters(), momentum=0.9)
     loss = model(torch.ones(1, 500)).sum()

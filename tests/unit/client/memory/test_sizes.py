@@ -16,17 +16,11 @@ from typing import Any
 import numpy
 import pytest
 
-from holter.client.memory import holders, streams
+from holter.client.memory import streams
 from holter.client.memory.held import Held
 from holter.client.memory.variables import variables
 
 MIB = 1 << 20
-
-
-@pytest.fixture(autouse=True)
-def _without_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules of other tests would count as the user's own, and take their share of the time."""
-    monkeypatch.setattr(holders, "_own_modules", lambda count: [])
 
 
 def look(value: object, *, budget_s: float = 5.0) -> Held:

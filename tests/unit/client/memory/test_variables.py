@@ -11,25 +11,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy
-import pandas
-import polars
-import pyarrow
 import pytest
-import torch
 
-from holter.client.memory import holders
 from holter.client.memory.held import Held, Variables
 from holter.client.memory.libraries import READERS
 from holter.client.memory.variables import variables
 
 MIB = 1 << 20
-
-
-@pytest.fixture(autouse=True)
-def _without_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hundreds of modules of other tests would count as the user's own, and take their share of the time."""
-    find = holders._own_modules
-    monkeypatch.setattr(holders, "_own_modules", lambda count: [n for n in find(count) if not n.startswith("tests")])
 
 
 def look(**namespace: Any) -> list[Held]:
@@ -83,6 +71,8 @@ def test_a_mapped_file_is_no_memory_of_the_process(tmp_path: Path) -> None:
 
 
 def test_an_array_over_anothers_memory_counts_for_that() -> None:
+    import torch
+
     data = bytearray(4 * MIB)
     found = held(data=data, array=numpy.frombuffer(data, dtype="uint8"))
     assert sum(each.size_bytes for each in found.values()) == pytest.approx(4 * MIB, rel=0.001)
@@ -148,6 +138,8 @@ def test_a_closure_holds_what_it_closed_over() -> None:
 
 
 def test_tensors_count_by_storage_with_their_gradients() -> None:
+    import torch
+
     weight = torch.ones(MIB, requires_grad=True)
     weight.grad = torch.ones(MIB)
     found = held(weight=weight, part=weight.detach()[:5])
@@ -162,6 +154,8 @@ def test_tensors_count_by_storage_with_their_gradients() -> None:
 
 
 def test_a_tensor_around_others_holds_those() -> None:
+    import torch
+
     class Around(torch.Tensor):
         """As DTensor and quantized tensors are made."""
 
@@ -184,6 +178,8 @@ def test_a_tensor_around_others_holds_those() -> None:
 
 
 def test_a_model_and_its_optimizer_count_apart_and_go_together() -> None:
+    import torch
+
     model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(12)])
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.ones(1, 256)).sum().backward()
@@ -198,6 +194,8 @@ def test_a_model_and_its_optimizer_count_apart_and_go_together() -> None:
 
 @pytest.mark.parametrize("count", [50, 1000])
 def test_a_list_of_losses_holds_their_graphs(count: int) -> None:
+    import torch
+
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1))
     losses = [model(torch.ones(32, 64)).square().mean() for _ in range(count)]
     found = look(model=model, losses=losses, data=bytes(200_000))
@@ -210,6 +208,8 @@ def test_a_list_of_losses_holds_their_graphs(count: int) -> None:
 
 
 def test_a_running_sum_of_losses_is_found_out() -> None:
+    import torch
+
     weight = torch.ones(10_000, requires_grad=True)
     total = torch.zeros(())
     for _ in range(100):
@@ -222,6 +222,8 @@ def test_a_running_sum_of_losses_is_found_out() -> None:
 
 
 def test_after_backward_a_loss_holds_next_to_nothing() -> None:
+    import torch
+
     model = torch.nn.Linear(100, 100)
     losses = []
     for _ in range(50):
@@ -233,6 +235,8 @@ def test_after_backward_a_loss_holds_next_to_nothing() -> None:
 
 
 def test_graphs_are_followed_past_hooks_and_without_recomputing() -> None:
+    import torch
+
     def refuse(*_: Any) -> NoReturn:
         raise AssertionError("a hook of the user's was run")
 
@@ -242,6 +246,10 @@ def test_graphs_are_followed_past_hooks_and_without_recomputing() -> None:
 
 
 def test_tables_of_all_libraries_count() -> None:
+    import pandas
+    import polars
+    import pyarrow
+
     frame = pandas.DataFrame({"a": numpy.ones(MIB), "b": numpy.arange(MIB)})
     texts = pandas.DataFrame({"s": pandas.Series([f"text number {n}" for n in range(20_000)], dtype=object)})
     found = held(
@@ -353,6 +361,8 @@ def hostile() -> dict[str, object]:
 
 
 def test_no_code_of_the_users_is_run() -> None:
+    import torch
+
     plain: Any = Hostile("Plain", (), {**hostile(), "__init__": lambda self: None})
     kinds = [type(f"Of{base.__name__}", (base,), hostile()) for base in (list, dict, tuple, set, str, numpy.ndarray)]
     values: list[Any] = [object.__new__(plain), *(kind.__new__(kind, *[(3,)] * (kind is kinds[-1])) for kind in kinds)]
@@ -391,6 +401,9 @@ def test_the_time_is_kept_and_the_reader_told() -> None:
 
 
 def test_an_ordinary_namespace_takes_milliseconds() -> None:
+    import pandas
+    import torch
+
     model = torch.nn.Sequential(*[torch.nn.Linear(128, 128) for _ in range(20)])
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.ones(1, 128)).sum().backward()
