@@ -110,7 +110,7 @@ def test_a_sender_that_knows_nothing_of_owners_is_told_whose_the_run_is(server: 
             sender.post("/ingest/old/restore", json={}, headers={**theirs, "content-type": "application/json"}),
         ):
             assert answer.status_code == 409
-            assert answer.json()["error"]["what"] == "the run 'old' on this server is dan's"
+            assert answer.json()["error"]["what"] == "the run 'old' on this server is somebody else's"
         assert sender.get("/ingest/old", headers={"authorization": f"Bearer {dan}"}).json()["transcripts"] == {
             "output.log": 5
         }

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from holter.errors import HolterError, Refused
+from holter.server.admission import perform
 from holter.server.crowd import guest_of
 from holter.server.desk import Desk
 from holter.server.packing import choose, pack
@@ -127,7 +128,7 @@ def _most_bytes(route: Route, visitor: Visitor | None) -> int:
 
 def _work_out(route: Route, visit: Visit, asked: msgspec.Struct, request: Request, /) -> Response:
     """In a worker thread: large answers take a while to encode."""
-    result = route.answer(visit, asked)
+    result = perform(route, visit, asked)
     if request.method == "HEAD" and isinstance(result, Reply) and result.stream is not None:
         return Response(None, result.status, {**PLAIN, **result.headers}, result.media)
     return _packed(respond(result), request)

@@ -1,13 +1,16 @@
 """Says to which run of the server belongs what somebody sends."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+
+import msgspec
 
 from holter.catalog.deletions import Deletions
 from holter.journal.rundir import is_run_id, list_segments, run_directory
-from holter.server.security.access import Visitor
+from holter.server.security.access import Doorman, Visitor
 from holter.server.security.keyring import SECRETS
 from holter.server.security.owners import Owner, Owners, Sender
+from holter.storage.runs import RunRow
 
 
 class Arrivals:
@@ -17,8 +20,9 @@ class Arrivals:
         is_shared: whether several people send; with `holter ui` there is one, and every run is theirs.
     """
 
-    def __init__(self, data: str, deletions: Deletions, *, is_shared: bool) -> None:
+    def __init__(self, data: str, doorman: Doorman, *, deletions: Deletions, is_shared: bool) -> None:
         self._data = data
+        self._doorman = doorman
         self._deletions = deletions
         self._owners: Owners | None = None
         if is_shared:
@@ -38,17 +42,18 @@ class Arrivals:
             return run
         if self._owners.get(run) is None:
             self._deletions.check(run)
-        return self._owners.claim(Sender(user=visitor.user, run=run, project=project, journals=journals))
+        sender = Sender(user=visitor.user, run=run, project=project, journals=journals)
+        return self._owners.claim(sender, has_grant=self._grants(visitor))
 
     def check(self, visitor: Visitor, run: str) -> None:
         """Raises Refused where a run is somebody else's."""
         if self._owners is not None:
-            self._owners.check(visitor.user, run)
+            self._owners.check(visitor.user, run, has_grant=self._grants(visitor))
 
     def admit(self, visitor: Visitor, run: str) -> None:
         """The same; one that is nobody's is theirs from now on. Raises Refused, OSError."""
         if self._owners is not None:
-            self._owners.admit(visitor.user, run)
+            self._owners.admit(visitor.user, run, has_grant=self._grants(visitor))
 
     def names(self, visitor: Visitor, run: str) -> list[str]:
         """The ids that a run of somebody may have here. Raises Refused where it is somebody else's."""
@@ -56,8 +61,24 @@ class Arrivals:
             return [run]
         if mine := self._owners.of_sender(visitor.user, run):
             return [owner.run for owner in mine]
-        self._owners.check(visitor.user, run)
+        self.check(visitor, run)
         return [run]
+
+    def placed(self, row: RunRow) -> RunRow:
+        """A run's row in the project that its journals name, if its owner may send there; else in the one they said.
+
+        Else anybody could write themselves into any project: what journals say nobody checks on the way.
+        """
+        owner = self.owner(row.id)
+        if self._owners is None or owner is None or owner.project == row.project:
+            return row
+        if not self._doorman.may_send_to(owner.user, row.project):
+            return msgspec.structs.replace(row, project=owner.project)
+        self._owners.settle(row.id, row.project)
+        return row
+
+    def _grants(self, visitor: Visitor) -> Callable[[str], bool]:
+        return self._doorman.rights(visitor).may_send
 
     def _journals(self, run: str) -> Collection[str]:
         try:

@@ -26,11 +26,11 @@ from holter.server.live.changes import Changes
 from holter.server.live.follower import Follower
 from holter.server.reserve import Reserve
 from holter.server.security.access import Doorman
-from holter.server.security.keyring import SECRETS, open_keys
+from holter.server.security.keyring import SECRETS, open_registers
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
 from holter.server.security.private_files import read_secret
 from holter.server.security.proxies import Proxies
-from holter.server.security.sessions import EndedSessions
+from holter.server.visible import KnownRuns
 from holter.storage.opening import Storage, load_engine, open_storage
 
 Kind = Literal["ui", "server"]
@@ -73,19 +73,20 @@ class Desk:
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
         self.pacer = Pacer()
         self.deletions = Deletions(self.data)
-        self.arrivals = Arrivals(self.data, self.deletions, is_shared=settings.kind == "server")
         secrets = os.path.join(self.data, SECRETS)
         self.doorman = Doorman(
-            open_keys(self.data),
+            open_registers(self.data),
             read_secret(os.path.join(secrets, "secret")),
-            ended=EndedSessions(os.path.join(secrets, "ended-sessions")),
             token=settings.token,
             user=settings.user,
             now=time.time,
         )
+        self.arrivals = Arrivals(self.data, self.doorman, deletions=self.deletions, is_shared=settings.kind == "server")
         self.was_damaged = ""
         """What was wrong with the index, where it had to be begun anew."""
-        self.storage: Storage = self._open_storage()
+        storage = self._open_storage()
+        self.runs = KnownRuns(storage.runs, placed=self.arrivals.placed)
+        self.storage: Storage = msgspec.structs.replace(storage, runs=self.runs)
         self.changes = Changes(time.time_ns() // 1_000_000)
         sightings = Sightings()
         self.casebook = Casebook(

@@ -1,6 +1,7 @@
 """The route table: what each resource offers, and how a request becomes a question and a result an answer."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -8,10 +9,15 @@ import msgspec
 from holter.errors import Refused
 from holter.server.desk import Desk
 from holter.server.security.access import Visitor
+from holter.server.security.rights import Rights
+from holter.server.visible import VisibleRuns
 
 PREFIX = "/api/v1"
 Needs = Literal["nothing", "read", "write", "admin"]
 Body = Literal["none", "json", "bytes"]
+Touches = Literal["server", "listing", "run", "own run", "runs", "arrival"]
+"""What of the runs an answer has to do with: none of them; those that `Visit.runs` shows; the one that the question
+names in `run`, which with `own run` its owner alone may change; those that it names in `runs`; one that is sent."""
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -28,7 +34,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     stream: AsyncIterator[bytes] | None = None
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """Who asks, whom, and the bytes and headers that came with it. `visitor` is None only where nobody is needed."""
 
     desk: Desk
@@ -46,6 +52,16 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             raise Refused(401, "nobody has logged in")
         return self.visitor
 
+    @cached_property
+    def rights(self) -> Rights:
+        """What they may do."""
+        return self.desk.doorman.rights(self.who)
+
+    @cached_property
+    def runs(self) -> VisibleRuns:
+        """The runs that they may know of: whatever lists, counts or searches runs asks here, and not the storage."""
+        return VisibleRuns(self.desk.runs, self.rights.hidden)
+
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that can be asked for.
@@ -56,6 +72,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     """Below the prefix; `{run}` is one part of a path, `{path:path}` all that follows."""
+    touches: Touches
+    """By this `admission.perform` decides who may ask it."""
     answer: Callable[[Visit, Any], Any]
     """Called in a worker thread; its first line of documentation is the summary."""
     asked: type[msgspec.Struct] = Nothing

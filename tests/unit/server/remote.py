@@ -32,6 +32,7 @@ class RemoteJournal:
         self.directory = directory
         self.run = run
         self.clock = clock
+        self.project = "p"
         self._opened = Opened(
             at_ns=clock.now_ns(),
             run=run,
@@ -60,7 +61,8 @@ class RemoteJournal:
     def describe(self) -> None:
         at_ns = self.clock.now_ns()
         self.say(
-            Described(at_ns=at_ns, project="p", name="far", started_ns=at_ns), Configured(at_ns=at_ns, config={"lr": 1})
+            Described(at_ns=at_ns, project=self.project, name="far", started_ns=at_ns),
+            Configured(at_ns=at_ns, config={"lr": 1}),
         )
 
     def log(self, count: int = 1) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from holter.errors import Refused, UsageError
 from holter.server.security.access import SESSION_S, Doorman
+from holter.server.security.keyring import open_registers
 from holter.server.security.keys import KeyRing
 from holter.server.security.limits import Limiter, Rate
-from holter.server.security.sessions import EndedSessions
 
 SECRET = b"s" * 32
 
@@ -31,8 +31,8 @@ def keys(tmp_path: Path) -> KeyRing:
 
 
 def doorman(keys: KeyRing, clock: Hours | None = None, *, token: str = "", secret: bytes = SECRET) -> Doorman:
-    ended = EndedSessions(str(Path(keys._path).parent / "ended"))
-    return Doorman(keys, secret, ended=ended, token=token, user="ada", now=clock or Hours())
+    registers = msgspec.structs.replace(open_registers(str(Path(keys._path).parent.parent)), keys=keys)
+    return Doorman(registers, secret, token=token, user="ada", now=clock or Hours())
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -138,7 +138,7 @@ def test_what_is_remembered_of_ended_sessions_goes_when_they_would_have_expired(
     door.end_session(door.open_session(visitor))
     clock.now += SESSION_S + 1
     door.end_session(door.open_session(visitor))
-    assert len(list((tmp_path / "access" / "ended").iterdir())) == 1
+    assert len(list((tmp_path / "access" / "ended-sessions").iterdir())) == 1
 
 
 def test_a_token_of_the_ui_means_nothing_to_a_server_without_one(keys: KeyRing) -> None:

@@ -10,6 +10,7 @@ from holter.server.desk import Desk, DeskSettings
 from holter.server.query.briefs import RunBrief
 from holter.server.query.deaths import each_once
 from holter.server.routing import Nothing, Visit
+from holter.server.security.access import Visitor
 from holter.storage.runs import RunRow
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
 
@@ -67,7 +68,7 @@ def test_a_killed_kernel_and_its_training_need_attention_once(desk: Desk, tmp_pa
         exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=process.pid, status=9, source="wait")
         Journal(directory, process, kind="sidecar").say(exited).close()
     desk.ingest.catch_up()
-    visit = Visit(desk=desk, visitor=None)
+    visit = Visit(desk=desk, visitor=Visitor(id="ui", name="ada", scope="admin"))
     assert len(desk.storage.runs.seen()) == 2
     assert [each.run.id for each in needs_attention(visit, Nothing()).runs] == ["training"]
     desk.close()

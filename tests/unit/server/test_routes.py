@@ -69,7 +69,12 @@ class Question(msgspec.Struct, rename={"first": "from"}):
 
 def asked(body: bytes = b"", **query: str) -> msgspec.Struct:
     route = Route(
-        method="POST", path="/runs/{run}/x", answer=lambda visit, asked: Nothing(), asked=Question, body="json"
+        method="POST",
+        path="/runs/{run}/x",
+        touches="run",
+        answer=lambda visit, asked: Nothing(),
+        asked=Question,
+        body="json",
     )
     return read_asked(route, path={"run": "r1"}, query=query, data=body)
 

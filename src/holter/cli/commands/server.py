@@ -6,6 +6,8 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
 
   holter server                      serve, on 127.0.0.1:4658 unless told otherwise
   holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
+  holter server users                list the users; `users add NAME`, `users set|disable|enable NAME`
+  holter server projects             list what was decided about projects; `projects NAME --private --writer USER`
   holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
   holter server rebuild              make the index again from the journals, while no server runs
   holter server check                look for bit rot, and compare the index with the journals; also while it runs
@@ -14,27 +16,26 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
 import argparse
 import os
 import sys
-import time
 
 from msgspec import to_builtins
 
-from holter.cli.figures import clean, moment, plural, size
+from holter.cli import people
+from holter.cli.figures import clean, plural, size
 from holter.cli.parser import add_json
-from holter.cli.stdout import flush, look, print_json
-from holter.cli.table import Cell, Column, render
+from holter.cli.people import KINDS
+from holter.cli.stdout import flush, print_json
 from holter.errors import UsageError
 from holter.journal.rundir import data_directory
 
 GROUP = "look"
 
-ACTIONS = ("serve", "keys", "backup", "rebuild", "check")
-COLUMNS = (Column("ID"), Column("NAME", least=8), Column("SCOPE"), Column("MADE"))
+ACTIONS = ("serve", "keys", "users", "projects", "backup", "rebuild", "check")
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="serve", help="left out, it serves")
-    parser.add_argument("words", nargs="*", metavar="…", help="what `keys` and `backup` need")
+    parser.add_argument("words", nargs="*", metavar="…", help="what the action needs")
     parser.add_argument("--data", metavar="DIR", help="where everything is kept; left out, HOLTER_SERVER_DIR")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for all")
     parser.add_argument("--port", metavar="P", type=int, help="left out, 4658")
@@ -48,14 +49,31 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a proxy before it, or a network of them: its X-Forwarded-For is believed, nobody else's; repeatable",
     )
-    parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a new key")
+    parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a key or user")
+    parser.add_argument("--user", metavar="NAME", default="", help="whose a new key is; left out, it stands for itself")
+    parser.add_argument("--days", metavar="N", type=float, help="how long a new key lasts; left out, until revoked")
+    parser.add_argument("--service", action="store_true", help="a new user is no person, but a cluster or the like")
+    kinds = parser.add_mutually_exclusive_group()
+    for kind, text in KINDS.items():
+        kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=f"a project: {text}")
+    for role in ("reader", "writer"):
+        parser.add_argument(f"--{role}", metavar="USER", action="append", default=[], help=f"is a {role} of it")
+    parser.add_argument("--remove", metavar="USER", action="append", default=[], help="has no role in it any more")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what the action says."""
     data = _data(args)
-    actions = {"serve": _serve, "keys": _keys, "backup": _backup, "rebuild": _rebuild, "check": _check}
+    actions = {
+        "serve": _serve,
+        "keys": people.keys,
+        "users": people.users,
+        "projects": people.projects,
+        "backup": _backup,
+        "rebuild": _rebuild,
+        "check": _check,
+    }
     return actions[args.action](args, data)
 
 
@@ -82,34 +100,6 @@ def _serve(args: argparse.Namespace, data: str) -> int:
             flush()
 
         team.serve(tell)
-    return 0
-
-
-def _keys(args: argparse.Namespace, data: str) -> int:
-    from holter.server.security.keyring import open_keys
-
-    keys = open_keys(data)
-    match args.words:
-        case []:
-            found = keys.all()
-            if args.json:
-                fields = ("id", "name", "scope", "made_at")
-                print_json({"keys": [{field: getattr(key, field) for field in fields} for key in found]})
-            else:
-                rows = [[Cell(k.id), Cell(clean(k.name)), Cell(k.scope), Cell(moment(k.made_at))] for k in found]
-                print("\n".join(render(COLUMNS, rows, look=look())) if rows else "There are no keys yet.")
-        case ["add", name]:
-            key, text = keys.add(name, args.scope, now=time.time())
-            if args.json:
-                print_json({"id": key.id, "key": text})
-            else:
-                print(f"The key {key.id} with the scope {key.scope}; it is shown only once:\n\n    {text}\n")
-        case ["revoke", id]:
-            if not keys.revoke(id):
-                raise UsageError(f"there is no key {id!r} in {data}: `holter server keys` lists them")
-            print(f"The key {id} is revoked.")
-        case _:
-            raise UsageError("write `holter server keys`, `keys add NAME --scope read|write|admin` or `keys revoke ID`")
     return 0
 
 

@@ -54,6 +54,7 @@ ROUTES = [
     Route(
         method="POST",
         path="/ingest/{run}",
+        touches="arrival",
         answer=receive_batch,
         asked=AskedBatch,
         result=Kept,

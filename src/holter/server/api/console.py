@@ -98,4 +98,8 @@ def _line(line: ShownLine, *, has_colour: bool) -> LineJson:
     return LineJson(line.number, line.at_ns / 1e9, STREAMS.get(line.stream, "both"), text, line.transcript)
 
 
-ROUTES = [Route(method="GET", path="/runs/{run}/console", answer=console, asked=AskedConsole, result=ConsoleJson)]
+ROUTES = [
+    Route(
+        method="GET", path="/runs/{run}/console", touches="run", answer=console, asked=AskedConsole, result=ConsoleJson
+    )
+]

@@ -32,9 +32,16 @@ def events(visit: Visit, asked: AskedEvents) -> Reply:
     after = int(sent) if sent.isdecimal() and len(sent) < 19 else asked.after
     wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run))
     visitor = visit.who
-    stream = desk.changes.follow(after, wanted, is_welcome=lambda: desk.doorman.is_welcome(visitor))
+    stream = desk.changes.follow(
+        after,
+        wanted,
+        is_welcome=lambda: desk.doorman.is_welcome(visitor),
+        hidden=lambda: desk.doorman.rights(visitor).hidden,
+    )
     # A proxy that waits for the end of an answer would wait for ever.
     return Reply(stream=stream, media=MEDIA, headers={"x-accel-buffering": "no"})
 
 
-ROUTES = [Route(method="GET", path="/events", answer=events, asked=AskedEvents, result=bytes, media=MEDIA)]
+ROUTES = [
+    Route(method="GET", path="/events", touches="listing", answer=events, asked=AskedEvents, result=bytes, media=MEDIA)
+]

@@ -117,10 +117,13 @@ async def _chunks(read: Read, start: int, stop: int) -> AsyncIterator[bytes]:
 
 
 ROUTES = [
-    Route(method="GET", path="/runs/{run}/files", answer=list_run_files, asked=AskedRun, result=RunFiles),
+    Route(
+        method="GET", path="/runs/{run}/files", touches="run", answer=list_run_files, asked=AskedRun, result=RunFiles
+    ),
     Route(
         method="GET",
         path="/runs/{run}/files/{path:path}",
+        touches="run",
         answer=read_run_file,
         asked=AskedFile,
         result=bytes,

@@ -49,4 +49,4 @@ def _of_run(visit: Visit, run: str) -> FlushesOfRun | None:
     return FlushesOfRun(run, len(events), [event.at_ns / 1e9 for event in shown], steps)
 
 
-ROUTES = [Route(method="GET", path="/flushes", answer=flushes, asked=AskedFlushes, result=Flushes)]
+ROUTES = [Route(method="GET", path="/flushes", touches="runs", answer=flushes, asked=AskedFlushes, result=Flushes)]

@@ -107,7 +107,16 @@ def cookie_text(name: str, session: str, *, is_secure: bool) -> str:
 
 
 ROUTES = [
-    Route(method="GET", path="/info", answer=info, result=Info, needs="nothing"),
-    Route(method="POST", path="/login", answer=login, asked=Login, result=LoggedIn, needs="nothing", body="json"),
-    Route(method="POST", path="/logout", answer=logout, needs="read", body="json"),
+    Route(method="GET", path="/info", touches="server", answer=info, result=Info, needs="nothing"),
+    Route(
+        method="POST",
+        path="/login",
+        touches="server",
+        answer=login,
+        asked=Login,
+        result=LoggedIn,
+        needs="nothing",
+        body="json",
+    ),
+    Route(method="POST", path="/logout", touches="server", answer=logout, needs="read", body="json"),
 ]

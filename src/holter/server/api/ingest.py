@@ -190,20 +190,38 @@ def unpacked(visit: Visit) -> bytes:
 
 
 ROUTES = [
-    Route(method="GET", path="/ingest/{run}", answer=holdings, asked=AskedHoldings, result=Holdings, needs="write"),
+    Route(
+        method="GET",
+        path="/ingest/{run}",
+        touches="arrival",
+        answer=holdings,
+        asked=AskedHoldings,
+        result=Holdings,
+        needs="write",
+    ),
     Route(
         method="POST",
         path="/ingest/{run}/claim",
+        touches="arrival",
         answer=claim,
         asked=AskedClaim,
         result=Holdings,
         needs="write",
         body="json",
     ),
-    Route(method="POST", path="/ingest/{run}/restore", answer=restore, asked=AskedHoldings, needs="write", body="json"),
+    Route(
+        method="POST",
+        path="/ingest/{run}/restore",
+        touches="arrival",
+        answer=restore,
+        asked=AskedHoldings,
+        needs="write",
+        body="json",
+    ),
     Route(
         method="POST",
         path="/ingest/{run}/journals/{journal}",
+        touches="arrival",
         answer=receive_journal,
         asked=JournalRange,
         result=KeptRange,
@@ -213,6 +231,7 @@ ROUTES = [
     Route(
         method="POST",
         path="/ingest/{run}/transcripts/{name}",
+        touches="arrival",
         answer=receive_transcript,
         asked=TranscriptRange,
         result=KeptRange,
@@ -222,6 +241,7 @@ ROUTES = [
     Route(
         method="PUT",
         path="/ingest/{run}/files/{path:path}",
+        touches="arrival",
         answer=receive_file,
         asked=FileRange,
         result=KeptFile,

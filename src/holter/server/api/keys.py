@@ -103,7 +103,7 @@ def _newest(visit: Visit, project: str | None) -> list[str]:
         count=MOST_RUNS,
         is_counted=False,
     )
-    return [fields["id"] for fields in desk.storage.runs.query(query).runs]
+    return [fields["id"] for fields in visit.runs.query(query).runs]
 
 
 def _number(value: object) -> float | None:
@@ -116,6 +116,8 @@ def _number(value: object) -> float | None:
 
 
 ROUTES = [
-    Route(method="GET", path="/runs/{run}/keys", answer=keys_of_run, asked=AskedRunKeys, result=SeriesKeys),
-    Route(method="GET", path="/keys", answer=keys_of_runs, asked=AskedKeys, result=MetricKeys),
+    Route(
+        method="GET", path="/runs/{run}/keys", touches="run", answer=keys_of_run, asked=AskedRunKeys, result=SeriesKeys
+    ),
+    Route(method="GET", path="/keys", touches="runs", answer=keys_of_runs, asked=AskedKeys, result=MetricKeys),
 ]

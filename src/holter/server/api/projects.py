@@ -74,7 +74,7 @@ class Crashes(msgspec.Struct, frozen=True):
 
 def list_projects(visit: Visit, asked: Nothing) -> Projects:
     """All projects with how many runs they have"""
-    projects = [_project(visit, name, count) for name, count in visit.desk.storage.runs.projects().items()]
+    projects = [_project(visit, name, count) for name, count in visit.runs.projects().items()]
     return Projects(sorted(projects, key=lambda each: -(each.last_at or 0)))
 
 
@@ -125,7 +125,7 @@ def _project(visit: Visit, name: str, count: int) -> Project:
 def _count(visit: Visit, where: Filter) -> int:
     desk = visit.desk
     query = RunQuery(now_ns=desk.clock.now_ns(), lateness=desk.lateness, where=where, columns=("id",), count=0)
-    return desk.storage.runs.query(query).total or 0
+    return visit.runs.query(query).total or 0
 
 
 def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "ended_at") -> list[RunBrief]:
@@ -139,7 +139,7 @@ def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "
         count=count,
         is_counted=False,
     )
-    return [brief_from(desk.storage, fields) for fields in desk.storage.runs.query(query).runs]
+    return [brief_from(desk.storage, fields) for fields in visit.runs.query(query).runs]
 
 
 def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunBrief]:
@@ -166,7 +166,7 @@ def _place(visit: Visit, run: RunBrief) -> str:
 
 
 ROUTES = [
-    Route(method="GET", path="/projects", answer=list_projects, result=Projects),
-    Route(method="GET", path="/attention", answer=needs_attention, result=NeedsAttention),
-    Route(method="GET", path="/crashes", answer=list_crashes, asked=AskedCrashes, result=Crashes),
+    Route(method="GET", path="/projects", touches="listing", answer=list_projects, result=Projects),
+    Route(method="GET", path="/attention", touches="listing", answer=needs_attention, result=NeedsAttention),
+    Route(method="GET", path="/crashes", touches="listing", answer=list_crashes, asked=AskedCrashes, result=Crashes),
 ]

@@ -102,6 +102,8 @@ class RunDetail(RunBrief, kw_only=True):
     keys: int
     seq: int
     resume_command: str
+    sent_by: str = ""
+    """The user who sent it; empty for one that was recorded here."""
 
 
 class Edits(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +127,7 @@ def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
     )
     desk = visit.desk
     query = read_query(texts, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
-    page = desk.storage.runs.query(_of_project(query, asked.project))
+    page = visit.runs.query(_of_project(query, asked.project))
     return RunTable(page.total or 0, [brief_from(desk.storage, fields, columns=columns) for fields in page.runs])
 
 
@@ -148,6 +150,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
         has_console=bool(desk.storage.console.transcripts(asked.run)),
         keys=len(desk.storage.series.list_series(asked.run)),
         seq=desk.changes.seq_of("rows", asked.run),
+        sent_by=owner.user if (owner := desk.arrivals.owner(asked.run)) is not None else "",
     )
 
 
@@ -259,8 +262,15 @@ def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: Lo
 
 
 ROUTES = [
-    Route(method="GET", path="/runs", answer=list_runs, asked=AskedTable, result=RunTable),
-    Route(method="GET", path="/runs/{run}", answer=show_run, asked=AskedRun, result=RunDetail),
-    Route(method="PATCH", path="/runs/{run}", answer=edit_run, asked=Edits, needs="write", body="json"),
-    Route(method="DELETE", path="/runs/{run}", answer=delete_run, asked=AskedRemoval, needs="write"),
+    Route(method="GET", path="/runs", touches="listing", answer=list_runs, asked=AskedTable, result=RunTable),
+    Route(method="GET", path="/runs/{run}", touches="run", answer=show_run, asked=AskedRun, result=RunDetail),
+    Route(method="PATCH", path="/runs/{run}", touches="run", answer=edit_run, asked=Edits, needs="write", body="json"),
+    Route(
+        method="DELETE",
+        path="/runs/{run}",
+        touches="own run",
+        answer=delete_run,
+        asked=AskedRemoval,
+        needs="write",
+    ),
 ]

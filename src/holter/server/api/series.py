@@ -159,6 +159,23 @@ def _columns(buckets: Buckets, x: str) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route(method="POST", path="/series", answer=series, asked=AskedSeries, result=bytes, body="json", media=MEDIA_TYPE),
-    Route(method="GET", path="/runs/{run}/points", answer=points, asked=AskedPoints, result=bytes, media=MEDIA_TYPE),
+    Route(
+        method="POST",
+        path="/series",
+        touches="runs",
+        answer=series,
+        asked=AskedSeries,
+        result=bytes,
+        body="json",
+        media=MEDIA_TYPE,
+    ),
+    Route(
+        method="GET",
+        path="/runs/{run}/points",
+        touches="run",
+        answer=points,
+        asked=AskedPoints,
+        result=bytes,
+        media=MEDIA_TYPE,
+    ),
 ]

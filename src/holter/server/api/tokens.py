@@ -16,6 +16,10 @@ class KeyJson(msgspec.Struct, frozen=True):
     name: str
     scope: Scope
     made_at: float
+    user: str
+    """Whose it is."""
+    expires_at: float | None
+    last_used_at: float | None
 
 
 class KeysJson(msgspec.Struct, frozen=True):
@@ -29,6 +33,10 @@ class NewKey(msgspec.Struct, frozen=True):
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
     scope: Scope = "write"
+    user: Annotated[str, msgspec.Meta(max_length=100)] = ""
+    """Whose it is; left out, the key stands for itself."""
+    expires_at: float | None = None
+    """Seconds since 1970; left out, it lasts until it is revoked."""
 
 
 class MadeKey(msgspec.Struct, frozen=True):
@@ -46,12 +54,22 @@ class AskedKey(msgspec.Struct, frozen=True):
 
 def list_keys(visit: Visit, asked: Nothing) -> KeysJson:
     """All keys, without what makes them keys"""
-    return KeysJson([KeyJson(key.id, key.name, key.scope, key.made_at) for key in visit.desk.doorman.keys.all()])
+    last_use = visit.desk.doorman.last_use
+    return KeysJson(
+        [
+            KeyJson(key.id, key.name, key.scope, key.made_at, key.owner, key.expires_at, last_use.get(key.id))
+            for key in visit.desk.doorman.keys.all()
+        ]
+    )
 
 
 def add_key(visit: Visit, asked: NewKey) -> MadeKey:
     """Make a key; it is shown once"""
-    key, text = visit.desk.doorman.keys.add(asked.name, asked.scope, now=visit.desk.now())
+    if asked.user and asked.user not in visit.desk.doorman.people.roll.users:
+        raise Refused(404, f"there is no user {asked.user!r}", do="make the user first")
+    key, text = visit.desk.doorman.keys.add(
+        asked.name, asked.scope, now=visit.desk.now(), user=asked.user, expires_at=asked.expires_at
+    )
     return MadeKey(key.id, text)
 
 
@@ -64,7 +82,16 @@ def revoke_key(visit: Visit, asked: AskedKey) -> Nothing:
 
 
 ROUTES = [
-    Route(method="GET", path="/tokens", answer=list_keys, result=KeysJson, needs="admin"),
-    Route(method="POST", path="/tokens", answer=add_key, asked=NewKey, result=MadeKey, needs="admin", body="json"),
-    Route(method="DELETE", path="/tokens/{id}", answer=revoke_key, asked=AskedKey, needs="admin"),
+    Route(method="GET", path="/tokens", touches="server", answer=list_keys, result=KeysJson, needs="admin"),
+    Route(
+        method="POST",
+        path="/tokens",
+        touches="server",
+        answer=add_key,
+        asked=NewKey,
+        result=MadeKey,
+        needs="admin",
+        body="json",
+    ),
+    Route(method="DELETE", path="/tokens/{id}", touches="server", answer=revoke_key, asked=AskedKey, needs="admin"),
 ]

@@ -124,20 +124,30 @@ def _marks(visit: Visit, run: str) -> Marks:
 
 
 ROUTES = [
-    Route(method="GET", path="/runs/{run}/verdict", answer=verdict, asked=AskedRun, result=VerdictJson),
+    Route(method="GET", path="/runs/{run}/verdict", touches="run", answer=verdict, asked=AskedRun, result=VerdictJson),
     Route(
         method="POST",
         path="/runs/{run}/marks",
+        touches="run",
         answer=mark_run,
         asked=NewMark,
         result=Marks,
         needs="write",
         body="json",
     ),
-    Route(method="DELETE", path="/runs/{run}/marks", answer=unmark_run, asked=AskedRun, result=Marks, needs="write"),
+    Route(
+        method="DELETE",
+        path="/runs/{run}/marks",
+        touches="run",
+        answer=unmark_run,
+        asked=AskedRun,
+        result=Marks,
+        needs="write",
+    ),
     Route(
         method="POST",
         path="/runs/{run}/stop",
+        touches="run",
         answer=stop_run,
         asked=StopWish,
         result=Stopping,

@@ -83,11 +83,17 @@ class Changes:
         return [change for change in reversed(found) if wanted.has(change)]
 
     async def follow(
-        self, last_seq: int | None, wanted: Wanted, *, is_welcome: Callable[[], bool]
+        self,
+        last_seq: int | None,
+        wanted: Wanted,
+        *,
+        is_welcome: Callable[[], bool],
+        hidden: Callable[[], Collection[str]] = tuple,
     ) -> AsyncIterator[bytes]:
         """Events in the form of `text/event-stream`, from behind a number on, until we close or they are not welcome.
 
-        Who asks for more than is remembered gets `reset` first: then everything must be asked for again.
+        Who asks for more than is remembered gets `reset` first: then everything must be asked for again. Nothing is
+        said of the projects that are `hidden` at that moment.
         """
         event = asyncio.Event()
         self._readers[event] = asyncio.get_running_loop()
@@ -101,7 +107,7 @@ class Changes:
                 found = self.since(seq, wanted)
                 if found is None:
                     yield _encode(RESET, now_seq, b"{}")
-                elif found:
+                elif found := _without(found, hidden()):
                     yield b"".join(_encode(change.kind, change.seq, change.data) for change in found)
                 seq = max([now_seq, *(change.seq for change in found or ())])
                 if not await _is_set(event, KEEP_ALIVE_S):
@@ -123,6 +129,10 @@ class Changes:
         """Let every stream end. Idempotent."""
         self._is_closed = True
         self.end_unwelcome()
+
+
+def _without(changes: list[Change], hidden: Collection[str]) -> list[Change]:
+    return [change for change in changes if change.project not in hidden] if hidden else changes
 
 
 def _wake(event: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:

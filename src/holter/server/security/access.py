@@ -8,8 +8,9 @@ from http.cookies import CookieError, SimpleCookie
 
 import msgspec
 
-from holter.server.security.keys import SCOPES, Key, KeyRing
-from holter.server.security.sessions import EndedSessions
+from holter.server.security.keyring import Registers
+from holter.server.security.keys import SCOPES, Key
+from holter.server.security.rights import Rights, Roll
 
 SESSION_S = 30 * 86400
 UI = "ui"
@@ -41,19 +42,19 @@ class Doorman:
     """Knows the keys, and the token where there is one. Thread-safe.
 
     Args:
+        registers: keys, users, and the sessions that were ended before their time.
         token: what `holter ui` has in its URL; empty for a server, which has keys only.
         user: who uses that token.
-        ended: the sessions that were ended before their time.
     """
 
-    def __init__(
-        self, keys: KeyRing, secret: bytes, *, ended: EndedSessions, token: str, user: str, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, registers: Registers, secret: bytes, *, token: str, user: str, now: Callable[[], float]) -> None:
         self.cookie = f"holter-{hmac.digest(secret, b'cookie', 'sha256').hex()[:8]}"
         """Browsers have one jar for all ports of a host: each data directory has a name of its own."""
-        self.keys = keys
+        self.keys = registers.keys
+        self.people = registers.people
+        self.last_use = registers.last_use
+        self._ended = registers.ended
         self._secret = secret
-        self._ended = ended
         self._token = token
         self._user = user
         self._now = now
@@ -71,7 +72,24 @@ class Doorman:
         if self._token and hmac.compare_digest(text.encode(), self._token.encode()):
             return self._owner()
         key = self.keys.check(text)
-        return _visitor(key) if key is not None else None
+        visitor = self._visitor(key) if key is not None else None
+        if visitor is not None:
+            self.last_use.note(visitor.id, self._now())
+        return visitor
+
+    def rights(self, visitor: Visitor) -> Rights:
+        """What somebody may do with which projects. Raises OSError, UsageError."""
+        roll = self.people.roll if visitor.id != UI else Roll()
+        return roll.rights(visitor.user, visitor.scope)
+
+    def may_send_to(self, user: str, project: str) -> bool:
+        """Whether a user may send runs to a project, with the best of their keys."""
+        roll = self.people.roll
+        if roll.project(project).kind == "open":
+            return True
+        known = roll.users.get(user)
+        scopes = [known.scope] if known is not None else [key.scope for key in self.keys.all() if key.owner == user]
+        return roll.rights(user, "admin" if "admin" in scopes else "write").may_change(project)
 
     def open_session(self, visitor: Visitor) -> str:
         """The value of a cookie that stands for a visitor until it ends or their key is revoked."""
@@ -95,7 +113,10 @@ class Doorman:
         """Whether they still are: they may have logged out, or their key was revoked."""
         if visitor.session and self._ended.has(visitor.session):
             return False
-        return visitor.id == UI or self.keys.get(visitor.id) is not None
+        if visitor.id == UI:
+            return True
+        key = self.keys.get(visitor.id)
+        return key is not None and self._visitor(key) is not None
 
     def _by_session(self, value: str) -> Visitor | None:
         content, _, signature = value.rpartition(".")
@@ -107,17 +128,22 @@ class Doorman:
         if id == UI:
             return msgspec.structs.replace(self._owner(), session=value) if self._token else None
         key = self.keys.get(id)
-        return msgspec.structs.replace(_visitor(key), session=value) if key is not None else None
+        visitor = self._visitor(key) if key is not None else None
+        return msgspec.structs.replace(visitor, session=value) if visitor is not None else None
+
+    def _visitor(self, key: Key) -> Visitor | None:
+        """Whoever has a key; None where it has expired, or its user was disabled or is not known."""
+        roll = self.people.roll
+        scope = roll.scope_of(key.owner, key.scope)
+        if scope is None or key.has_expired(self._now()) or (key.user and key.user not in roll.users):
+            return None
+        return Visitor(id=key.id, name=key.owner, scope=scope, user=key.owner)
 
     def _owner(self) -> Visitor:
         return Visitor(id=UI, name=self._user, scope="admin", user=self._user)
 
     def _sign(self, content: str) -> str:
         return hmac.new(self._secret, f"session.{content}".encode(), hashlib.sha256).hexdigest()
-
-
-def _visitor(key: Key) -> Visitor:
-    return Visitor(id=key.id, name=key.name, scope=key.scope, user=key.name)
 
 
 def _cookie(header: str, name: str) -> str:

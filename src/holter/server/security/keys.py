@@ -30,6 +30,18 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope
     made_at: float
     digest: str
+    user: str = ""
+    """Whose it is; empty for a key that stands for itself, whose name is its user."""
+    expires_at: float | None = None
+
+    @property
+    def owner(self) -> str:
+        """The name of the user who acts with it."""
+        return self.user or self.name
+
+    def has_expired(self, now: float) -> bool:
+        """Whether it is worthless by now."""
+        return self.expires_at is not None and now >= self.expires_at
 
 
 class _File(msgspec.Struct):
@@ -52,7 +64,9 @@ class KeyRing:
         """All keys, the oldest first. Raises OSError."""
         return list(self._read().values())
 
-    def add(self, name: str, scope: Scope, *, now: float) -> tuple[Key, str]:
+    def add(
+        self, name: str, scope: Scope, *, now: float, user: str = "", expires_at: float | None = None
+    ) -> tuple[Key, str]:
         """Make a key; returns it with the text that its user needs and that nobody can see again.
 
         Raises UsageError, OSError.
@@ -60,7 +74,15 @@ class KeyRing:
         if not 1 <= len(name) <= MOST_NAME or not name.isprintable():
             raise UsageError(f"a key's name has 1 to {MOST_NAME} printable characters, not {name[:40]!r}")
         secret = secrets.token_urlsafe(32)
-        key = Key(id=secrets.token_hex(4), name=name, scope=scope, made_at=now, digest=_digest(secret))
+        key = Key(
+            id=secrets.token_hex(4),
+            name=name,
+            scope=scope,
+            made_at=now,
+            digest=_digest(secret),
+            user=user,
+            expires_at=expires_at,
+        )
         self._change(lambda keys: [*keys, key])
         return key, f"{_PREFIX}_{key.id}_{secret}"
 

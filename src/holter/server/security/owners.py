@@ -100,6 +100,12 @@ class Owners:
                 self._keep(msgspec.structs.replace(found, project=sender.project))
             return found.run
 
+    def settle(self, run: str, project: str) -> None:
+        """Say of which project a run is whose sender did not say so. Raises OSError."""
+        with self._lock:
+            if (owner := self._owners.get(run)) is not None and not owner.project:
+                self._keep(msgspec.structs.replace(owner, project=project))
+
     def admit(self, user: str, run: str, *, has_grant: Callable[[str], bool] = lambda run: False) -> None:
         """Let a user send to a run: theirs, or one that they were let into, or nobody's, which becomes theirs.
 
@@ -117,7 +123,7 @@ class Owners:
         if owner is not None and owner.user != user and not has_grant(run):
             raise Refused(
                 409,
-                f"the run {run!r} on this server is {owner.user}'s",
+                f"the run {run!r} on this server is somebody else's",
                 why="a run belongs to whoever sent it first",
                 do="update holter on the machine that sends, which then gets another id here; or record under another"
                 " HOLTER_RUN_ID; or have its owner let you in",

@@ -1,0 +1,193 @@
+"""What `holter server` says and changes about keys, users and projects; a running server sees it at once."""
+
+import argparse
+import os
+import time
+from typing import TYPE_CHECKING
+
+from holter.cli.figures import clean, moment
+from holter.cli.stdout import look, print_json
+from holter.cli.table import Cell, Column, render
+from holter.errors import UsageError
+
+if TYPE_CHECKING:
+    from holter.server.security.rights import ProjectRights, Role, UserKind
+
+KINDS = {
+    "open": "the team reads and writes",
+    "read-only": "the team reads, its writers write",
+    "private": "its members alone see it",
+}
+DAY_S = 86400.0
+KEY_COLUMNS = tuple(map(Column, ("ID", "NAME", "USER", "SCOPE", "MADE", "LAST USE", "EXPIRES")))
+USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
+PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS")))
+
+
+def keys(args: argparse.Namespace, data: str) -> int:
+    """List, add or revoke keys."""
+    from holter.server.security.keyring import open_keys
+
+    ring = open_keys(data)
+    match args.words:
+        case []:
+            _list_keys(args, data)
+        case ["add", name]:
+            _check_user(args.user, data)
+            now = time.time()
+            expires_at = now + args.days * DAY_S if args.days is not None else None
+            key, text = ring.add(name, args.scope, now=now, user=args.user, expires_at=expires_at)
+            if args.json:
+                print_json({"id": key.id, "key": text})
+            else:
+                print(f"The key {key.id} with the scope {key.scope}; it is shown only once:\n\n    {text}\n")
+        case ["revoke", id]:
+            if not ring.revoke(id):
+                raise UsageError(f"there is no key {id!r} in {data}: `holter server keys` lists them")
+            print(f"The key {id} is revoked.")
+        case _:
+            raise UsageError("write `holter server keys`, `keys add NAME --scope read|write|admin` or `keys revoke ID`")
+    return 0
+
+
+def users(args: argparse.Namespace, data: str) -> int:
+    """List, add, change, disable or enable users."""
+    from holter.server.security.keyring import open_people
+
+    people = open_people(data)
+    match args.words:
+        case []:
+            _list_users(args, data)
+            return 0
+        case ["add", name]:
+            kind: UserKind = "service" if args.service else "person"
+            user = people.add_user(name, scope=args.scope, kind=kind, now=time.time())
+            print(
+                f"The user {name} with the scope {user.scope}; `holter server keys add KEY --user {name}` makes a key."
+            )
+        case ["set", name]:
+            user = people.change_user(name, scope=args.scope)
+            print(f"The user {user.name} has the scope {user.scope}.")
+        case ["disable", name]:
+            people.change_user(name, disabled_at=time.time())
+            print(f"The user {name} is disabled: none of their keys opens anything.")
+        case ["enable", name]:
+            people.change_user(name, disabled_at=0.0)
+            print(f"The user {name} may come in again.")
+        case _:
+            raise UsageError(
+                "write `holter server users`, `users add|set NAME --scope …` or `users disable|enable NAME`"
+            )
+    return 0
+
+
+def projects(args: argparse.Namespace, data: str) -> int:
+    """List what was decided about projects, or decide."""
+    from holter.server.security.keyring import open_people
+
+    people = open_people(data)
+    if not args.words:
+        found = people.roll.projects
+        if args.json:
+            print_json({"projects": [_project_json(name, each) for name, each in sorted(found.items())]})
+        else:
+            rows = [_project_row(name, each) for name, each in sorted(found.items())]
+            text = "Nothing was decided about any project: all are open to everybody with a key."
+            print("\n".join(render(PROJECT_COLUMNS, rows, look=look())) if rows else text)
+        return 0
+    if len(args.words) > 1:
+        raise UsageError("write `holter server projects NAME --open|--read-only|--private --writer USER --reader USER`")
+    members: dict[str, Role | None] = dict.fromkeys(args.remove)
+    members |= dict.fromkeys(args.reader, "reader")
+    members |= dict.fromkeys(args.writer, "writer")
+    name = args.words[0]
+    changed = (
+        people.change_project(name, kind=args.kind, members=members)
+        if args.kind or members
+        else people.roll.project(name)
+    )
+    if args.json:
+        print_json(_project_json(name, changed))
+    else:
+        print("\n".join(render(PROJECT_COLUMNS, [_project_row(name, changed)], look=look())))
+    return 0
+
+
+def _list_keys(args: argparse.Namespace, data: str) -> None:
+    from holter.server.security.keyring import SECRETS, open_keys
+    from holter.server.security.last_use import NAME, read_last_use
+
+    used = read_last_use(os.path.join(data, SECRETS, NAME))
+    found = open_keys(data).all()
+    if args.json:
+        fields = ("id", "name", "scope", "made_at", "expires_at")
+        print_json(
+            {
+                "keys": [
+                    {
+                        **{field: getattr(key, field) for field in fields},
+                        "user": key.owner,
+                        "last_used_at": used.get(key.id),
+                    }
+                    for key in found
+                ]
+            }
+        )
+        return
+    rows = [
+        [
+            Cell(key.id),
+            Cell(clean(key.name)),
+            Cell(clean(key.owner)),
+            Cell(key.scope),
+            Cell(moment(key.made_at)),
+            Cell(_moment(used.get(key.id), "never")),
+            Cell(_moment(key.expires_at, "never")),
+        ]
+        for key in found
+    ]
+    print("\n".join(render(KEY_COLUMNS, rows, look=look())) if rows else "There are no keys yet.")
+
+
+def _list_users(args: argparse.Namespace, data: str) -> None:
+    from holter.server.security.keyring import open_people
+
+    found = sorted(open_people(data).roll.users.values(), key=lambda user: (user.made_at, user.name))
+    if args.json:
+        fields = ("name", "scope", "kind", "made_at", "disabled_at")
+        print_json({"users": [{field: getattr(user, field) for field in fields} for user in found]})
+        return
+    rows = [
+        [
+            Cell(user.name),
+            Cell(user.scope),
+            Cell(user.kind),
+            Cell(moment(user.made_at)),
+            Cell("may come in" if user.disabled_at is None else f"disabled {moment(user.disabled_at)}"),
+        ]
+        for user in found
+    ]
+    print(
+        "\n".join(render(USER_COLUMNS, rows, look=look())) if rows else "There are no users: keys stand for themselves."
+    )
+
+
+def _check_user(name: str, data: str) -> None:
+    from holter.server.security.keyring import open_people
+
+    if name and name not in open_people(data).roll.users:
+        raise UsageError(f"there is no user {name!r} in {data}: `holter server users add {name}` makes one")
+
+
+def _project_json(name: str, rights: "ProjectRights") -> dict[str, object]:
+    return {"project": name, "kind": rights.kind, "members": rights.members}
+
+
+def _project_row(name: str, rights: "ProjectRights") -> list[Cell]:
+    roles = rights.members.items()
+    named = [", ".join(user for user, each in roles if each == role) for role in ("writer", "reader")]
+    return [Cell(clean(name)), Cell(rights.kind), *map(Cell, named)]
+
+
+def _moment(at: float | None, otherwise: str) -> str:
+    return moment(at) if at is not None else otherwise

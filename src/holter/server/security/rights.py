@@ -1,0 +1,103 @@
+"""Who may see and change what: users, projects and who was let into which. Pure."""
+
+from typing import Literal
+
+import msgspec
+
+from holter.server.security.keys import SCOPES, Scope
+
+ProjectKind = Literal["open", "read-only", "private"]
+"""Open: the team reads and writes. Read-only: the team reads, writers write. Private: members alone know that it is."""
+Role = Literal["reader", "writer"]
+UserKind = Literal["person", "service"]
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody who may have keys: a person, or a service such as a cluster's account."""
+
+    name: str
+    scope: Scope = "write"
+    """None of their keys may do more."""
+    kind: UserKind = "person"
+    made_at: float = 0.0
+    disabled_at: float | None = None
+    issuer: str = ""
+    subject: str = ""
+    """Who they are to the server that logs them in; an address of theirs may change, these two do not."""
+
+
+class ProjectRights(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a project is open to the team, and who has a role in it by name."""
+
+    kind: ProjectKind = "open"
+    members: dict[str, Role] = {}
+
+
+class Roll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All that was decided about people. What is not in it is as it was without: every key for itself, all open."""
+
+    users: dict[str, User] = {}
+    projects: dict[str, ProjectRights] = {}
+    grants: dict[str, tuple[str, ...]] = {}
+    """By run, the users who may send to it beside its owner."""
+
+    def scope_of(self, user: str, scope: Scope) -> Scope | None:
+        """What somebody may do with a key of a scope; None where they may not come in any more."""
+        known = self.users.get(user)
+        if known is None:
+            return scope
+        return None if known.disabled_at is not None else min(scope, known.scope, key=SCOPES.index)
+
+    def project(self, name: str) -> ProjectRights:
+        """An open one where nothing was decided."""
+        return self.projects.get(name, _OPEN)
+
+    def rights(self, user: str, scope: str) -> "Rights":
+        """What somebody with that scope may do."""
+        if scope == "admin":
+            return Rights(user=user, scope=scope, roll=self)
+        hidden = [name for name, each in self.projects.items() if each.kind == "private" and user not in each.members]
+        return Rights(user=user, scope=scope, roll=self, hidden=frozenset(hidden))
+
+
+_OPEN = ProjectRights()
+
+
+class Rights(msgspec.Struct, frozen=True, kw_only=True):
+    """What one user may do at this moment."""
+
+    user: str
+    scope: str
+    roll: Roll
+    hidden: frozenset[str] = frozenset()
+    """Projects that are as good as not there."""
+
+    @property
+    def is_admin(self) -> bool:
+        """Admins may do everything."""
+        return self.scope == "admin"
+
+    def may_see(self, project: str) -> bool:
+        """Whether they may know that the project's runs exist."""
+        return project not in self.hidden
+
+    def may_change(self, project: str) -> bool:
+        """Whether they may send runs to a project, and rename, mark and stop those in it."""
+        if self.is_admin:
+            return True
+        rights = self.roll.project(project)
+        return self.scope == "write" and (rights.kind == "open" or self._is_writer(rights))
+
+    def may_own(self, project: str, *, owner: str | None) -> bool:
+        """Whether they may delete a run and let others into it: its owner may, and the named writers of its project."""
+        if self.is_admin:
+            return True
+        is_theirs = owner is None or owner == self.user
+        return self.may_change(project) and (is_theirs or self._is_writer(self.roll.project(project)))
+
+    def may_send(self, run: str) -> bool:
+        """Whether they were let into somebody else's run."""
+        return self.user in self.roll.grants.get(run, ())
+
+    def _is_writer(self, rights: ProjectRights) -> bool:
+        return rights.members.get(self.user) == "writer"

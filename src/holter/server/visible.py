@@ -1,0 +1,96 @@
+"""Which runs there are, and of them those that somebody may know of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from holter.storage.filters import All, Among, Not
+from holter.storage.runs import RunPage, RunQuery, RunRow, RunStore, Seen
+
+if TYPE_CHECKING:
+    from holter.storage.opening import Closable
+
+MOST_RUNS = 1 << 40
+
+
+class KnownRuns:
+    """The runs of a store, which also remembers the project of each: rights are decided without a look at the disk.
+
+    Args:
+        placed: a row as it may be kept: in no project to which its owner may not send.
+    """
+
+    def __init__(self, store: RunStore, *, placed: Callable[[RunRow], RunRow] = lambda row: row) -> None:
+        self._store = store
+        self._placed = placed
+        query = RunQuery(now_ns=0, columns=("id", "project"), sort=(), count=MOST_RUNS, is_counted=False)
+        self._projects: dict[str, str] = {row["id"]: row.get("project", "") for row in store.query(query).runs}
+
+    def project_of(self, run: str) -> str | None:
+        """None for a run that has no row."""
+        return self._projects.get(run)
+
+    def put(self, rows: Sequence[RunRow]) -> None:
+        """As the store does."""
+        rows = [self._placed(row) for row in rows]
+        self._store.put(rows)
+        self._projects.update({row.id: row.project for row in rows})
+
+    def get(self, run: str) -> RunRow | None:
+        """As the store does."""
+        return self._store.get(run)
+
+    def query(self, query: RunQuery) -> RunPage:
+        """As the store does."""
+        return self._store.query(query)
+
+    def list_keys(self, project: str | None = None) -> list[str]:
+        """As the store does."""
+        return self._store.list_keys(project)
+
+    def projects(self) -> Mapping[str, int]:
+        """As the store does."""
+        return self._store.projects()
+
+    def seen(self) -> Mapping[str, Seen]:
+        """As the store does."""
+        return self._store.seen()
+
+    def delete(self, run: str) -> None:
+        """As the store does."""
+        self._store.delete(run)
+        self._projects.pop(run, None)
+
+    def close(self) -> None:
+        """As the store does."""
+        cast("Closable", self._store).close()
+
+
+class VisibleRuns:
+    """The runs of a store without those of some projects: whoever asks it can't tell that there are any."""
+
+    def __init__(self, store: KnownRuns, hidden: frozenset[str]) -> None:
+        self._store = store
+        self._hidden = hidden
+
+    def has(self, run: str) -> bool:
+        """Whether there is such a run, as far as they may know."""
+        project = self._store.project_of(run)
+        return project is not None and project not in self._hidden
+
+    def get(self, run: str) -> RunRow | None:
+        """The row of a run, None where there is none."""
+        return self._store.get(run) if not self._hidden or self.has(run) else None
+
+    def query(self, query: RunQuery) -> RunPage:
+        """A page of runs."""
+        if self._hidden:
+            is_visible = Not(Among("project", tuple(sorted(self._hidden))))
+            where = is_visible if query.where is None else All((is_visible, query.where))
+            query = msgspec.structs.replace(query, where=where)
+        return self._store.query(query)
+
+    def projects(self) -> Mapping[str, int]:
+        """How many runs each project has."""
+        return {name: count for name, count in self._store.projects().items() if name not in self._hidden}

@@ -1,0 +1,139 @@
+"""Users, their keys, and what was decided about projects."""
+
+from pathlib import Path
+
+import pytest
+
+from holter.catalog.deletions import Deletions
+from holter.errors import UsageError
+from holter.server.arrivals import Arrivals
+from holter.server.security.access import Doorman
+from holter.server.security.keyring import open_registers
+from holter.server.security.people import People
+from holter.server.security.rights import Roll, User
+from holter.storage.runs import RunRow
+
+
+class Hours:
+    """A clock that a test moves."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Hours:
+    return Hours()
+
+
+@pytest.fixture
+def door(tmp_path: Path, clock: Hours) -> Doorman:
+    return Doorman(open_registers(str(tmp_path)), b"s" * 32, token="", user="", now=clock)
+
+
+def test_a_disabled_users_keys_and_sessions_are_worthless_at_once_and_all_of_them(door: Doorman) -> None:
+    door.people.add_user("ann", scope="write", now=1.0)
+    keys = [door.keys.add(name, "write", now=1.0, user="ann")[1] for name in ("laptop", "cluster")]
+    visitor = door.check(keys[0])
+    assert visitor is not None
+    cookie = {"cookie": f"{door.cookie}={door.open_session(visitor)}"}
+    assert door.identify(cookie) is not None
+    door.people.change_user("ann", disabled_at=5.0)
+    assert [door.check(key) for key in keys] == [None, None]
+    assert (door.identify(cookie), door.is_welcome(visitor)) == (None, False)
+    door.people.change_user("ann", disabled_at=0.0)
+    assert door.is_welcome(visitor)
+
+
+def test_a_key_may_not_do_more_than_its_user(door: Doorman) -> None:
+    door.people.add_user("ann", scope="read", now=1.0)
+    _, key = door.keys.add("laptop", "admin", now=1.0, user="ann")
+    visitor = door.check(key)
+    assert visitor is not None
+    assert (visitor.user, visitor.name, visitor.scope) == ("ann", "ann", "read")
+
+
+def test_a_key_of_a_user_who_is_not_there_is_none(door: Doorman) -> None:
+    _, key = door.keys.add("laptop", "write", now=1.0, user="gone")
+    assert door.check(key) is None
+
+
+def test_a_key_ends_when_it_expires_and_so_do_its_sessions(door: Doorman, clock: Hours) -> None:
+    _, key = door.keys.add("ci", "write", now=1.0, expires_at=2000.0)
+    visitor = door.check(key)
+    assert visitor is not None
+    cookie = {"cookie": f"{door.cookie}={door.open_session(visitor)}"}
+    clock.now = 2000.0
+    assert (door.check(key), door.identify(cookie), door.is_welcome(visitor)) == (None, None, False)
+
+
+def test_the_last_use_of_a_key_is_known_after_a_restart(door: Doorman, tmp_path: Path) -> None:
+    key, text = door.keys.add("ci", "write", now=1.0)
+    assert door.last_use.get(key.id) is None
+    door.check(text)
+    door.last_use.keep(1000.0)
+    assert open_registers(str(tmp_path)).last_use.get(key.id) == 1000.0
+
+
+def test_a_keys_file_from_before_there_were_users_works_as_it_did(door: Doorman, tmp_path: Path) -> None:
+    key, text = door.keys.add("ci", "write", now=1.0)
+    path = tmp_path / "access" / "keys.json"
+    old = (
+        f'{{"keys": [{{"id": "{key.id}", "name": "ci", "scope": "write", "made_at": 1.0, "digest": "{key.digest}"}}]}}'
+    )
+    path.write_text(old)
+    visitor = door.check(text)
+    assert visitor is not None
+    assert (visitor.name, visitor.user, visitor.scope) == ("ci", "ci", "write")
+    rights = door.rights(visitor)
+    assert (rights.hidden, rights.may_change("any")) == (frozenset(), True)
+
+
+def test_another_process_may_change_people(tmp_path: Path) -> None:
+    path = str(tmp_path / "access" / "people.json")
+    mine, other = People(path), People(path)
+    assert mine.roll == Roll()
+    other.add_user("ann", scope="write", kind="service", now=1.0)
+    other.change_project("secret", kind="private", members={"ann": "writer"})
+    other.grant("r1", "ann")
+    assert mine.roll.users == {"ann": User(name="ann", kind="service", made_at=1.0)}
+    assert mine.roll.rights("bob", "write").hidden == {"secret"}
+    assert mine.roll.rights("ann", "write").may_send("r1")
+    other.change_project("secret", kind="open", members={"ann": None})
+    other.grant("r1", "ann", is_in=False)
+    assert (mine.roll.projects, mine.roll.grants) == ({}, {})
+    assert (tmp_path / "access" / "people.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "a/b", "x" * 101, "ä"])
+def test_a_users_name_is_one_word(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="a user's name has"):
+        People(str(tmp_path / "people.json")).add_user(name, scope="write", now=1.0)
+
+
+def test_nobody_is_made_twice_and_nobody_changed_who_is_not_there(tmp_path: Path) -> None:
+    people = People(str(tmp_path / "people.json"))
+    people.add_user("ann", scope="write", now=1.0)
+    with pytest.raises(UsageError, match="there is a user ann already"):
+        people.add_user("ann", scope="admin", now=1.0)
+    with pytest.raises(UsageError, match="there is no user 'bob'"):
+        people.change_user("bob", disabled_at=1.0)
+
+
+def test_nobody_writes_their_run_into_a_project_that_does_not_take_it(door: Doorman, tmp_path: Path) -> None:
+    """What a journal says about its project nobody can check on the way."""
+    arrivals = Arrivals(str(tmp_path), door, deletions=Deletions(str(tmp_path)), is_shared=True)
+    keys = {name: door.keys.add(name, "write", now=1.0)[1] for name in ("ann", "bob")}
+    door.people.change_project("secret", kind="private", members={"ann": "writer"})
+    for name, key in keys.items():
+        visitor = door.check(key)
+        assert visitor is not None
+        arrivals.claim(visitor, f"of-{name}", project="p", journals=())
+        arrivals.admit(visitor, f"old-{name}")
+    placed = [arrivals.placed(RunRow(id=run, project="secret")).project for run in ("of-ann", "of-bob", "old-bob")]
+    assert placed == ["secret", "p", ""]
+    assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"
+    door.people.change_project("secret", members={"ann": None})
+    assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"

@@ -1,0 +1,333 @@
+"""Every route, for everybody, in every kind of project: who gets an answer, who is refused, who sees nothing at all."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from holter.model.records import Alerted, Finished, Flushed
+from holter.server import api
+from holter.server.admission import perform
+from holter.server.api.events import AskedEvents
+from holter.server.app import make_app
+from holter.server.desk import Desk, DeskSettings
+from holter.server.route_table import load_routes
+from holter.server.routing import PREFIX, Route, Visit
+from holter.server.security.limits import Limiter, Rate
+from holter.testing.clocks import FakeClock
+from holter.wire.batches import Head, encode_batch
+from tests.e2e.programs import wait_until
+from tests.unit.server.remote import RemoteJournal
+
+# A file that was sent is closed when nothing refers to it any more.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+KINDS = ("open", "read-only", "private")
+PEOPLE = {
+    "stranger": None,
+    "outsider who reads": ("olga", "read"),
+    "outsider who writes": ("otto", "write"),
+    "reader": ("rita", "write"),
+    "writer": ("walt", "write"),
+    "writer with a key to read": ("walt", "read"),
+    "owner": ("oona", "write"),
+    "admin": ("ada", "admin"),
+}
+MEMBERS = {"rita": "reader", "walt": "writer", "oona": "writer"}
+OK, NO, NOT_THERE, WHO = "answered", 403, 404, 401
+EMPTY = "answered without it"
+
+# What each may do with a run of a project of each kind, in the order of PEOPLE.
+EXPECTED: dict[str, dict[str, tuple[object, ...]]] = {
+    "see": {
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK),
+        "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK),
+    },
+    "list": {
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK),
+        "private": (WHO, EMPTY, EMPTY, OK, OK, OK, OK, OK),
+    },
+    "change": {
+        "open": (WHO, NO, OK, OK, OK, NO, OK, OK),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
+        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK),
+    },
+    "own": {
+        "open": (WHO, NO, NO, NO, OK, NO, OK, OK),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
+        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK),
+    },
+    # A run that is somebody else's is 409 for whoever sends, whatever its project: not a byte of it changes.
+    "send": {
+        "open": (WHO, NO, 409, 409, 409, NO, OK, 409),
+        "read-only": (WHO, NO, 409, 409, 409, NO, OK, 409),
+        "private": (WHO, NO, 409, 409, 409, NO, OK, 409),
+    },
+    # A sender that says its project first gets a run of its own where the id is somebody else's.
+    "claim": {
+        "open": (WHO, NO, OK, OK, OK, NO, OK, OK),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
+        "private": (WHO, NO, NO, NO, OK, NO, OK, OK),
+    },
+    "administer": dict.fromkeys(KINDS, (WHO, NO, NO, NO, NO, NO, NO, OK)),
+    "be somebody": dict.fromkeys(KINDS, (WHO, OK, OK, OK, OK, OK, OK, OK)),
+    "be anybody": dict.fromkeys(KINDS, (OK, OK, OK, OK, OK, OK, OK, OK)),
+}
+
+ROUTES: dict[str, str] = {
+    "GET /info": "be anybody",
+    "POST /login": "be anybody",
+    "POST /logout": "be somebody",
+    "GET /runs": "list",
+    "GET /keys": "list",
+    "GET /flushes": "list",
+    "GET /projects": "list",
+    "GET /attention": "list",
+    "GET /crashes": "list",
+    "GET /events": "list",
+    "POST /series": "list",
+    "GET /runs/{run}": "see",
+    "GET /runs/{run}/console": "see",
+    "GET /runs/{run}/files": "see",
+    "GET /runs/{run}/files/{path:path}": "see",
+    "GET /runs/{run}/keys": "see",
+    "GET /runs/{run}/points": "see",
+    "GET /runs/{run}/verdict": "see",
+    "PATCH /runs/{run}": "change",
+    "POST /runs/{run}/marks": "change",
+    "DELETE /runs/{run}/marks": "change",
+    "POST /runs/{run}/stop": "change",
+    "DELETE /runs/{run}": "own",
+    "PUT /runs/{run}/senders/{user}": "own",
+    "DELETE /runs/{run}/senders/{user}": "own",
+    "GET /ingest/{run}": "send",
+    "POST /ingest/{run}": "send",
+    "POST /ingest/{run}/restore": "send",
+    "POST /ingest/{run}/journals/{journal}": "send",
+    "POST /ingest/{run}/transcripts/{name}": "send",
+    "PUT /ingest/{run}/files/{path:path}": "send",
+    "POST /ingest/{run}/claim": "claim",
+    "GET /tokens": "administer",
+    "POST /tokens": "administer",
+    "DELETE /tokens/{id}": "administer",
+    "GET /users": "administer",
+    "POST /users": "administer",
+    "PATCH /users/{name}": "administer",
+    "GET /rights": "administer",
+    "PATCH /rights/{project:path}": "administer",
+}
+
+
+class Server:
+    """A real application with a run of the owner in a project of each kind, and a key for everybody."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.desk = Desk(DeskSettings(data=str(data), kind="server", url="memory:"), {})
+        self.keys: dict[str, str] = {}
+        for who, known in PEOPLE.items():
+            if known is not None:
+                self.keys[who] = self.desk.doorman.keys.add(known[0], known[1], now=1.0)[1]  # type: ignore[arg-type]
+        self.journals: dict[str, RemoteJournal] = {}
+        self.desk.failures = Limiter(Rate(1e6, 1e6))
+        self.desk.open()
+        for kind in KINDS:
+            self.desk.doorman.people.change_project(kind, kind=kind, members=dict(MEMBERS))  # type: ignore[arg-type]
+            self._send(f"run-{kind}", kind, exit_code=None)
+            self._send(f"dead-{kind}", kind, exit_code=1)
+        wait_until(lambda: len(self.desk.storage.runs.projects()) == len(KINDS))
+        wait_until(lambda: all(self.desk.runs.project_of(run) for run in self.journals))
+        transport = httpx.ASGITransport(make_app(self.desk))
+        self._http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        self._loop = asyncio.Runner()
+
+    def _send(self, run: str, kind: str, exit_code: int | None) -> None:
+        """A run that died, or one that is alive: nothing that is asked of it here ends it."""
+        at_ns = self.desk.clock.now_ns()
+        journal = RemoteJournal(self.data / "far" / run, run, clock=FakeClock(at_ns))
+        journal.project = kind
+        journal.describe()
+        journal.log(3)
+        journal.beat()
+        journal.say(Alerted(at_ns=at_ns, title=f"look at {kind}", text="", level="WARN"), Flushed(at_ns=at_ns, step=3))
+        if exit_code is not None:
+            journal.say(Finished(at_ns=at_ns, exit_code=exit_code))
+        self.journals[run] = journal
+        owner = self.desk.doorman.check(self.keys["owner"])
+        assert owner is not None
+        self.desk.arrivals.claim(owner, run, project=kind, journals=[journal.id])
+        self.desk.ingest.accept(journal.id, run, offset=0, data=journal.stream())
+        self.desk.ingest.accept_transcript(run, "output.log", offset=0, data=b"hello\n")
+        self.desk.follower.nudge()
+
+    def ask(self, route: Route, who: str, run: str, project: str) -> httpx.Response:
+        """One request as somebody would make it."""
+        return self._loop.run(self._ask(route, who, run, project))
+
+    def close(self) -> None:
+        self._loop.run(self._http.aclose())
+        self._loop.close()
+        self.desk.close()
+
+    async def _ask(self, route: Route, who: str, run: str, project: str, /) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.keys[who]}"} if who in self.keys else {}
+        path, query, content, media = request_of(route, run, project, self.journals.get(run))
+        if content is not None:
+            headers["content-type"] = media
+        return await self._http.request(route.method, PREFIX + path, params=query, content=content, headers=headers)
+
+
+def request_of(
+    route: Route, run: str, project: str, journal: RemoteJournal | None
+) -> tuple[str, dict[str, Any], bytes | None, str]:
+    """The address, the query, the body and its type: a question that would be answered where nobody is refused."""
+    names = {"run": run, "path": "output.log", "journal": "0" * 32, "name": "output.log", "user": "guest", "id": "none"}
+    names["project"] = project
+    if "{name}" in route.path and route.path.startswith("/users"):
+        names["name"] = "nobody"
+    path = re.sub(r"{(\w+)(:path)?}", lambda found: names[found[1]], route.path)
+    queries: dict[str, dict[str, Any]] = {
+        "/keys": {"runs": run},
+        "/flushes": {"runs": run},
+        "/runs": {"filter": f"id = '{run}'"},
+        "/crashes": {"project": project},
+        "/runs/{run}/points": {"key": "loss"},
+        "/ingest/{run}/journals/{journal}": {"offset": 0},
+        "/ingest/{run}/transcripts/{name}": {"offset": 0},
+        "/ingest/{run}/files/{path:path}": {"offset": 0, "total": 0, "sha256": hashlib.sha256(b"").hexdigest()},
+    }
+    bodies: dict[str, Any] = {
+        "/series": {"runs": [run], "keys": ["loss"]},
+        "/login": {"key": "hk_none_none"},
+        "/runs/{run}/marks": {"state": "failed", "reason": "r"},
+        "/tokens": {"name": "new", "user": "nobody"},
+        "/users": {"name": "not a name"},
+        "/users/{name}": {"scope": "read"},
+        "/rights/{project:path}": {"members": {}},
+        "/ingest/{run}/claim": {"project": project, "journals": [journal.id] if journal else []},
+    }
+    content = None
+    media = "application/json"
+    if route.body == "json":
+        content = msgspec.json.encode(bodies.get(route.path, {}))
+    elif route.body == "bytes":
+        content, media = b"", "application/octet-stream"
+        if route.path == "/ingest/{run}":
+            content = encode_batch(Head(id="1", ranges=[]), [])
+    return path, queries.get(route.path, {}), content, media
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("matrix") / "data")
+    yield found
+    found.close()
+
+
+def name_of(route: Route) -> str:
+    return f"{route.method} {route.path}"
+
+
+def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
+    assert sorted(map(name_of, load_routes())) == sorted(ROUTES)
+    for route in load_routes():
+        fields = {field.name for field in msgspec.structs.fields(route.asked)}
+        if route.touches in ("run", "own run", "arrival"):
+            assert "run" in fields
+            assert "{run}" in route.path
+        elif route.touches == "runs":
+            assert "runs" in fields
+        else:
+            assert "{run}" not in route.path
+            assert "run" not in fields
+
+
+def test_whatever_lists_runs_asks_for_those_that_may_be_seen() -> None:
+    files = sorted(Path(api.__path__[0]).glob("*.py"))
+    assert len(files) > 10
+    around = re.compile(r"storage\.runs\.(query|projects|list_keys|seen)|desk\.runs\.(query|projects|list_keys|seen)")
+    assert [path.name for path in files if around.search(path.read_text())] == []
+
+
+# A live stream does not end: it has a test of its own.
+ASKED = [route for route in load_routes() if route.path != "/events"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("route", ASKED, ids=map(name_of, ASKED))
+def test_everybody_gets_what_is_theirs(server: Server, route: Route, kind: str) -> None:
+    told = {who: told_by(server, route, who, kind) for who in PEOPLE}
+    assert told == dict(zip(PEOPLE, EXPECTED[ROUTES[name_of(route)]][kind], strict=True))
+
+
+def told_by(server: Server, route: Route, who: str, kind: str) -> object:
+    """What somebody learns from an answer."""
+    # Whoever claims has a run of that id from then on: one of its own.
+    run = f"dead-{kind}" if ROUTES[name_of(route)] == "claim" else f"run-{kind}"
+    answer = server.ask(route, who, run, kind)
+    assert answer.status_code < 500, answer.text
+    if is_refused(route, answer):
+        return answer.status_code
+    if ROUTES[name_of(route)] != "list":
+        return OK
+    return OK if tells_of(route, answer.content, kind) else EMPTY
+
+
+def tells_of(route: Route, content: bytes, kind: str) -> bool:
+    if route.path == "/keys":
+        return b'"loss"' in content
+    return kind.encode() in content
+
+
+def is_refused(route: Route, answer: httpx.Response) -> bool:
+    """Whether the rights, and not something about the question, are the reason for an error."""
+    if route.path in ("/login", "/tokens", "/tokens/{id}") and answer.status_code in (401, 404):
+        return "what" in answer.json()["error"] and answer.json()["error"]["what"] == "you are not logged in"
+    if answer.status_code == 409:
+        return "somebody else's" in answer.text
+    return answer.status_code in (401, 403, 404)
+
+
+@pytest.mark.parametrize("who", ["outsider who reads", "outsider who writes"])
+@pytest.mark.parametrize("route", ASKED, ids=map(name_of, ASKED))
+def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Route, who: str) -> None:
+    if ROUTES[name_of(route)] in ("send", "claim"):
+        return  # whoever sends learns that an id is taken, and gets another: nothing else of the run
+    hidden = server.ask(route, who, "run-private", "private")
+    absent = server.ask(route, who, "run-nowhere", "nowhere")
+    assert hidden.status_code == absent.status_code
+    assert told(hidden, "run-private", "private") == told(absent, "run-nowhere", "nowhere")
+
+
+def told(answer: httpx.Response, run: str, project: str) -> str:
+    """An answer without what was asked for, and without the time."""
+    text = answer.text.replace(run, "RUN").replace(f'"{project}"', "PROJECT")
+    return re.sub(r'"duration_s":[\d.]+', "", text)
+
+
+@pytest.mark.parametrize("who", [who for who in PEOPLE if who != "stranger"])
+def test_a_live_stream_tells_everybody_what_they_may_see(server: Server, who: str) -> None:
+    [route] = [route for route in load_routes() if route.path == "/events"]
+    visitor = server.desk.doorman.check(server.keys[who])
+    assert visitor is not None
+
+    async def listen() -> str:
+        after = server.desk.changes.seq
+        for kind in (*KINDS, "open"):
+            server.desk.changes.note("rows", f"run-{kind}", project=kind, data={"run": f"run-{kind}"})
+        reply = perform(route, Visit(desk=server.desk, visitor=visitor), AskedEvents(after=after))
+        assert reply.stream is not None
+        return str((await anext(reply.stream)).decode())
+
+    told = asyncio.run(listen())
+    expected = EXPECTED[ROUTES["GET /events"]]
+    for kind in KINDS:
+        is_told = expected[kind][list(PEOPLE).index(who)] == OK
+        assert (f"run-{kind}" in told) == is_told
