@@ -5,13 +5,15 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from holter.cli.figures import clean, moment
+from msgspec import to_builtins
+
+from holter.cli.figures import clean, moment, parse_duration
 from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column, render
 from holter.errors import UsageError
 
 if TYPE_CHECKING:
-    from holter.server.security.rights import ProjectRights, Role, UserKind
+    from holter.server.security.rights import Keep, ProjectRights, Role, UserKind
 
 KINDS = {
     "open": "the team reads and writes",
@@ -21,7 +23,7 @@ KINDS = {
 DAY_S = 86400.0
 KEY_COLUMNS = tuple(map(Column, ("ID", "NAME", "USER", "SCOPE", "MADE", "LAST USE", "EXPIRES")))
 USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
-PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS")))
+PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEEPS")))
 
 
 def keys(args: argparse.Namespace, data: str) -> int:
@@ -96,14 +98,16 @@ def projects(args: argparse.Namespace, data: str) -> int:
             print("\n".join(render(PROJECT_COLUMNS, rows, look=look())) if rows else text)
         return 0
     if len(args.words) > 1:
-        raise UsageError("write `holter server projects NAME --open|--read-only|--private --writer USER --reader USER`")
+        raise UsageError(
+            "write `holter server projects NAME --open|--read-only|--private --writer USER --reader USER --keep 90d`"
+        )
     members: dict[str, Role | None] = dict.fromkeys(args.remove)
     members |= dict.fromkeys(args.reader, "reader")
     members |= dict.fromkeys(args.writer, "writer")
-    name = args.words[0]
+    name, keep = args.words[0], _keep(args)
     changed = (
-        people.change_project(name, kind=args.kind, members=members)
-        if args.kind or members
+        people.change_project(name, kind=args.kind, members=members, keep=keep)
+        if args.kind or members or keep
         else people.roll.project(name)
     )
     if args.json:
@@ -180,13 +184,30 @@ def _check_user(name: str, data: str) -> None:
 
 
 def _project_json(name: str, rights: "ProjectRights") -> dict[str, object]:
-    return {"project": name, "kind": rights.kind, "members": rights.members}
+    return {"project": name, "kind": rights.kind, "members": rights.members, "keep": to_builtins(rights.keep)}
 
 
 def _project_row(name: str, rights: "ProjectRights") -> list[Cell]:
     roles = rights.members.items()
     named = [", ".join(user for user, each in roles if each == role) for role in ("writer", "reader")]
-    return [Cell(clean(name)), Cell(rights.kind), *map(Cell, named)]
+    return [Cell(clean(name)), Cell(rights.kind), *map(Cell, named), Cell(_kept(rights))]
+
+
+def _kept(rights: "ProjectRights") -> str:
+    if rights.keep is None:
+        return "everything"
+    return f"{rights.keep.days:g} days" + (", tagged runs" if rights.keep.is_tagged_kept else "")
+
+
+def _keep(args: argparse.Namespace) -> "Keep | None":
+    from holter.server.security.rights import Keep
+
+    if args.keep is None:
+        if args.keep_tagged:
+            raise UsageError("--keep-tagged needs --keep, such as --keep 90d")
+        return None
+    days = 0.0 if args.keep == "forever" else parse_duration(args.keep) / DAY_S
+    return Keep(days=days, is_tagged_kept=args.keep_tagged)
 
 
 def _moment(at: float | None, otherwise: str) -> str:

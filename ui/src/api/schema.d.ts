@@ -412,7 +412,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Open or close a project, and give people roles in it
+         * Open or close a project, give people roles in it, and say for how long its runs are kept
          * @description What is left out stays; the role null takes a member out.
          */
         patch: operations["change_rights"];
@@ -902,6 +902,17 @@ export interface components {
             members: {
                 [key: string]: ("reader" | "writer") | null;
             };
+            /** @default null */
+            keep: components["schemas"]["Keep"] | null;
+        };
+        /**
+         * Keep
+         * @description For how long runs are kept after their end.
+         */
+        Keep: {
+            days: number;
+            /** @default false */
+            is_tagged_kept: boolean;
         };
         /**
          * AskedSender
@@ -1295,6 +1306,8 @@ export interface components {
             members: {
                 [key: string]: "reader" | "writer";
             };
+            /** @default null */
+            keep: components["schemas"]["Keep"] | null;
         };
         /**
          * Senders
@@ -3486,6 +3499,8 @@ export interface operations {
                     members?: {
                         [key: string]: ("reader" | "writer") | null;
                     };
+                    /** @default null */
+                    keep?: components["schemas"]["Keep"] | null;
                 };
             };
         };

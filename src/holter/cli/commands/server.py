@@ -7,7 +7,7 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
   holter server                      serve, on 127.0.0.1:4658 unless told otherwise
   holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
   holter server users                list the users; `users add NAME`, `users set|disable|enable NAME`
-  holter server projects             list what was decided about projects; `projects NAME --private --writer USER`
+  holter server projects             list what was decided about projects; `projects NAME --private --keep 90d`
   holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
   holter server rebuild              make the index again from the journals, while no server runs
   holter server check                look for bit rot, and compare the index with the journals; also while it runs
@@ -58,6 +58,8 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=f"a project: {text}")
     for role in ("reader", "writer"):
         parser.add_argument(f"--{role}", metavar="USER", action="append", default=[], help=f"is a {role} of it")
+    parser.add_argument("--keep", metavar="TIME", help="delete a project's runs so long after their end: 90d; forever")
+    parser.add_argument("--keep-tagged", action="store_true", help="but not those that have a tag")
     parser.add_argument("--remove", metavar="USER", action="append", default=[], help="has no role in it any more")
     add_json(parser)
 

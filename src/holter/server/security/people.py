@@ -11,9 +11,10 @@ from holter.errors import UsageError
 from holter.journal.kept_files import replace_for_good
 from holter.server.security.keys import Scope
 from holter.server.security.private_files import locked
-from holter.server.security.rights import ProjectKind, ProjectRights, Role, Roll, User, UserKind
+from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, Roll, User, UserKind
 
 MOST_USERS = 10_000
+MOST_DAYS = 36_500
 USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 
 _decode = msgspec.json.Decoder(Roll).decode
@@ -84,16 +85,28 @@ class People:
         return changed[0]
 
     def change_project(
-        self, name: str, *, kind: ProjectKind | None = None, members: dict[str, Role | None] | None = None
+        self,
+        name: str,
+        *,
+        kind: ProjectKind | None = None,
+        members: dict[str, Role | None] | None = None,
+        keep: Keep | None = None,
     ) -> ProjectRights:
-        """Open or close a project, and give people roles in it, or take them with None. Raises UsageError, OSError."""
+        """Open or close a project, give people roles in it, or take them with None, and say for how long runs are kept.
+
+        Raises UsageError, OSError.
+        """
+        if keep is not None and not 0 <= keep.days < MOST_DAYS:
+            raise UsageError(f"runs are kept for 0 (for ever) to {MOST_DAYS:,} days, not {keep.days:g}")
         changed: list[ProjectRights] = []
 
         def change(roll: Roll) -> Roll:
             before = roll.project(name)
             roles = {**before.members, **(members or {})}
             after = ProjectRights(
-                kind=kind or before.kind, members={user: role for user, role in roles.items() if role is not None}
+                kind=kind or before.kind,
+                members={user: role for user, role in roles.items() if role is not None},
+                keep=before.keep if keep is None else keep if keep.days else None,
             )
             changed.append(after)
             projects = {each: rights for each, rights in roll.projects.items() if each != name}

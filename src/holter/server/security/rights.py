@@ -26,11 +26,22 @@ class User(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who they are to the server that logs them in; an address of theirs may change, these two do not."""
 
 
+class Keep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """For how long runs are kept after their end."""
+
+    days: float
+    """0 for as long as nobody deletes them."""
+    is_tagged_kept: bool = False
+    """Whether those that have a tag stay."""
+
+
 class ProjectRights(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a project is open to the team, and who has a role in it by name."""
+    """How a project is open to the team, who has a role in it by name, and for how long its runs are kept."""
 
     kind: ProjectKind = "open"
     members: dict[str, Role] = {}
+    keep: Keep | None = None
+    """None for as long as nobody deletes them."""
 
 
 class Roll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
