@@ -1,6 +1,7 @@
 """The one place that decides who may ask what of which run: the route says what it touches, this says whether."""
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,14 +12,30 @@ from holter.server.routing import Route, Visit
 
 def perform(route: Route, visit: Visit, asked: msgspec.Struct, /) -> Any:
     """Answer a question, where whoever asks may. Raises Refused, NoRun, and what the answer raises."""
-    if visit.visitor is not None:
-        with contextlib.suppress(OSError):  # a full disk keeps nobody from reading
-            visit.desk.doorman.last_use.keep(visit.desk.now())
-        asked = _admitted(route, visit, asked)
-    return route.answer(visit, asked)
+    return route.answer(visit, _admitted(route, visit, asked))
+
+
+def perform_all(route: Route, questions: Sequence[tuple[Visit, msgspec.Struct]]) -> list[object]:
+    """Answer many questions at once; for each an answer, or the exception that `perform` would have raised."""
+    assert route.answer_all is not None
+    answers: list[object] = [None] * len(questions)
+    admitted: list[tuple[int, tuple[Visit, msgspec.Struct]]] = []
+    for place, (visit, asked) in enumerate(questions):
+        try:
+            admitted.append((place, (visit, _admitted(route, visit, asked))))
+        except Exception as error:  # noqa: BLE001  the boundary: one that is refused is one
+            answers[place] = error
+    given = route.answer_all([question for _, question in admitted]) if admitted else ()
+    for (place, _), answer in zip(admitted, given, strict=True):
+        answers[place] = answer
+    return answers
 
 
 def _admitted(route: Route, visit: Visit, asked: msgspec.Struct) -> msgspec.Struct:
+    if visit.visitor is None:
+        return asked
+    with contextlib.suppress(OSError):  # a full disk keeps nobody from reading
+        visit.desk.doorman.last_use.keep(visit.desk.now())
     match route.touches:
         case "run":
             _check_run(route, visit, _run_of(asked))

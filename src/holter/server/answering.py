@@ -1,6 +1,7 @@
 """From a request to an answer: who asks, whether they may, what they ask, and the result as bytes."""
 
 import asyncio
+import functools
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -12,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
 from holter.errors import HolterError, Refused
-from holter.server.admission import perform
+from holter.server.admission import perform, perform_all
 from holter.server.crowd import guest_of
 from holter.server.desk import Desk
 from holter.server.packing import choose, pack
@@ -22,6 +23,7 @@ from holter.server.routing import Reply, Route, Visit, read_asked
 from holter.server.security.access import CSRF_HEADER, Visitor
 from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
 from holter.server.security.limits import neighbourhood
+from holter.server.together import Together
 from holter.wire.connection import is_loopback
 
 MOST_JSON_BYTES = 1 << 20
@@ -49,6 +51,7 @@ class Staff:
         self._rooms = {"json": Room(HELD_JSON_BYTES), "bytes": Room(HELD_BODY_BYTES), "none": Room(0)}
         self._threads = {"bytes": CapacityLimiter(TAKERS)}
         self._readers = CapacityLimiter(READERS)
+        self._together: dict[str, Together] = {}
 
     def room(self, route: Route) -> Room:
         """For the bodies of such requests."""
@@ -57,6 +60,17 @@ class Staff:
     async def work_out(self, route: Route, work: Callable[[], Response]) -> Response:
         """Do it in a thread: it may wait for the disk."""
         return await anyio.to_thread.run_sync(work, limiter=self._threads.get(route.body, self._readers))
+
+    def together(self, route: Route) -> Together:
+        """Who answers such requests many at once."""
+        if route.path not in self._together:
+            self._together[route.path] = Together(functools.partial(perform_all, route))
+        return self._together[route.path]
+
+    def close(self) -> None:
+        """Answer what was asked before. Idempotent."""
+        for each in self._together.values():
+            each.close()
 
 
 def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
@@ -112,9 +126,11 @@ async def _answer(route: Route, desk: Desk, *, request: Request, staff: Staff) -
             visitor=visitor,
             data=data if route.body == "bytes" else b"",
             headers=request.headers,
-            is_secure=request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https",
+            is_secure=request.scope.get("scheme") == "https" or request.headers.get("x-forwarded-proto") == "https",
             address=address_of(request),
         )
+        if route.answer_all is not None:
+            return respond(await staff.together(route).ask((visit, asked)))
         return await staff.work_out(route, lambda: _work_out(route, visit, asked, request))
 
 

@@ -41,6 +41,7 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
         desk.open()
         when_ready()
         yield
+        staff.close()
 
     staff = Staff()
     table = [

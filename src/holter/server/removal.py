@@ -29,11 +29,16 @@ def taking_in(desk: Desk, run: str) -> Iterator[None]:
     except OSError:  # its directory may have gone meanwhile
         desk.deletions.check(run)
         raise
+    has_taken_in(desk, run)
+
+
+def has_taken_in(desk: Desk, run: str) -> None:
+    """Something that was sent is kept now, to be taken in soon. Raises Refused where the run was deleted meanwhile."""
     desk.follower.nudge()
     if desk.deletions.find(run) is None:
         return
     # The deletion is noted before the files go: so what we kept after they went is seen here.
-    desk.follower.call(lambda: _remove_again(desk, run)).result(WITHIN_S)
+    desk.follower.call(lambda: _remove_again(desk, run))
     desk.deletions.check(run)
 
 

@@ -1,7 +1,7 @@
 """The route table: what each resource offers, and how a request becomes a question and a result an answer."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from functools import cached_property
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -76,6 +76,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """By this `admission.perform` decides who may ask it."""
     answer: Callable[[Visit, Any], Any]
     """Called in a worker thread; its first line of documentation is the summary."""
+    answer_all: Callable[[Sequence[tuple[Visit, Any]]], Sequence[object]] | None = None
+    """Instead of `answer`, for many requests at once, in a thread of its own: an answer or an exception for each."""
     asked: type[msgspec.Struct] = Nothing
     result: Any = Nothing
     """The type of the answer, bytes for one that is not JSON."""
@@ -91,11 +93,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_asked(route: Route, *, path: Mapping[str, str], query: Mapping[str, str], data: bytes) -> msgspec.Struct:
     """The question of a request. Raises Refused."""
-    fields = {field.encode_name: field.name for field in msgspec.structs.fields(route.asked)}
+    fields = _field_names(route.asked)
     given: dict[str, Any] = {}
     unknown = [name for name in query if name not in fields]
     if unknown:
-        known = ", ".join(name for name in fields if name not in route.path_names) or "none"
+        named = [field.encode_name for field in msgspec.structs.fields(route.asked)]
+        known = ", ".join(name for name in named if name not in route.path_names) or "none"
         raise Refused(400, f"there is no parameter {unknown[0][:100]!r} here", do=f"there are: {known}")
     try:
         if route.body == "json":
@@ -104,6 +107,11 @@ def read_asked(route: Route, *, path: Mapping[str, str], query: Mapping[str, str
         return msgspec.convert(given, route.asked, strict=False)
     except msgspec.ValidationError as error:
         raise Refused(400, f"the request can't be understood: {error}", do=f"see {PREFIX}/openapi.json") from error
+
+
+@cache
+def _field_names(asked: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(asked))
 
 
 def _json_object(data: bytes) -> dict[str, Any]:

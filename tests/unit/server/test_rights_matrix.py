@@ -295,6 +295,19 @@ def is_refused(route: Route, answer: httpx.Response) -> bool:
     return answer.status_code in (401, 403, 404)
 
 
+SENDING = [route for route in load_routes() if ROUTES[name_of(route)] == "send" and route.body == "bytes"]
+
+
+@pytest.mark.parametrize("route", SENDING, ids=map(name_of, SENDING))
+def test_an_owner_who_may_not_send_to_the_project_any_more_is_refused(server: Server, route: Route) -> None:
+    people = server.desk.doorman.people
+    people.change_project("read-only", members={"oona": None})
+    try:
+        assert server.ask(route, "owner", "run-read-only", "read-only").status_code == 403
+    finally:
+        people.change_project("read-only", members={"oona": "writer"})
+
+
 @pytest.mark.parametrize("who", ["outsider who reads", "outsider who writes"])
 @pytest.mark.parametrize("route", ASKED, ids=map(name_of, ASKED))
 def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Route, who: str) -> None:

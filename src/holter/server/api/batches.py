@@ -1,6 +1,7 @@
 """What sidecars send all the time: ranges of a run's journals and texts, many in one message."""
 
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -8,9 +9,13 @@ import msgspec
 from holter.errors import JournalError, UsageError
 from holter.journal.stop_request import read_stop_request
 from holter.server.api.ingest import unpacked
-from holter.server.removal import taking_in
+from holter.server.ingest.received import Answer, Part
+from holter.server.removal import has_taken_in
 from holter.server.routing import Route, Visit
-from holter.wire.batches import MOST_RANGES, Kept, Range, decode_batch
+from holter.wire.batches import MOST_RANGES, Head, Kept, decode_batch
+
+MOST_AT_ONCE = 32 << 20
+"""So many bytes are unpacked before they are brought to the disk."""
 
 
 class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,35 +24,88 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     run: Annotated[str, msgspec.Meta(max_length=128)]
 
 
+class _Message(msgspec.Struct):
+    """A message on its way: what it says, and what is said to it."""
+
+    visit: Visit
+    run: str
+    head: Head
+    parts: list[Part]
+    answers: list[Answer] = []
+
+
 def receive_batch(visit: Visit, asked: AskedBatch) -> Kept:
     """Keep ranges of journals and texts, each on disk before it is acknowledged; a repeat is a no-op"""
-    directory = visit.desk.casebook.directory(asked.run)
-    head, parts = decode_batch(unpacked(visit))
+    [answer] = receive_batches([(visit, asked)])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def receive_batches(visits: Sequence[tuple[Visit, AskedBatch]]) -> list[Kept | Exception]:
+    """The same for many senders: all that they sent is brought to the disk at once."""
+    answers: list[Kept | Exception | None] = [None] * len(visits)
+    opened: dict[int, _Message] = {}
+    for place, (visit, asked) in enumerate(visits):
+        try:
+            opened[place] = _open(visit, asked.run)
+        except Exception as error:  # noqa: BLE001  the boundary: one message that fails is one message
+            answers[place] = error
+        if sum(len(part.data) for message in opened.values() for part in message.parts) > MOST_AT_ONCE:
+            _keep(opened, answers)
+    _keep(opened, answers)
+    return [answer for answer in answers if answer is not None]
+
+
+def _open(visit: Visit, run: str) -> _Message:
+    visit.desk.casebook.directory(run)
+    head, datas = decode_batch(unpacked(visit))
     if len(head.ranges) > MOST_RANGES:
         raise UsageError(f"{len(head.ranges):,} ranges at once: {MOST_RANGES} are the most")
+    visit.desk.arrivals.admit(visit.who, run)
+    visit.desk.deletions.check(run)
+    parts = [
+        Part(run=run, kind=each.kind, name=each.name, offset=each.offset, data=data)
+        for each, data in zip(head.ranges, datas, strict=True)
+    ]
+    return _Message(visit, run, head, parts)
+
+
+def _keep(opened: dict[int, _Message], answers: list[Kept | Exception | None]) -> None:
+    """Bring what was opened to the disk, and answer it."""
+    if not opened:
+        return
+    desk = next(iter(opened.values())).visit.desk
+    kept = iter(desk.ingest.accept_all([part for message in opened.values() for part in message.parts]))
+    for place, message in opened.items():
+        message.answers = [next(kept) for _ in message.parts]
+        try:
+            answers[place] = _answer(message)
+        except Exception as error:  # noqa: BLE001  the boundary, as above
+            answers[place] = error
+    opened.clear()
+
+
+def _answer(message: _Message) -> Kept:
+    desk, run = message.visit.desk, message.run
     offsets: dict[str, int] = {}
     refused: dict[str, str] = {}
-    visit.desk.arrivals.admit(visit.who, asked.run)
-    with taking_in(visit.desk, asked.run):
-        for each, data in zip(head.ranges, parts, strict=True):
-            try:
-                offsets[each.name] = _keep(visit, asked.run, each, data)
-            except (JournalError, UsageError) as error:
-                refused[each.name] = str(error)
+    for part, answer in zip(message.parts, message.answers, strict=True):
+        if isinstance(answer, JournalError | UsageError):
+            refused[part.name] = str(answer)
+        elif isinstance(answer, int):
+            offsets[part.name] = answer
+        else:
+            desk.deletions.check(run)  # its directory may have gone meanwhile
+            raise answer
+    has_taken_in(desk, run)
     return Kept(
-        id=head.id,
+        id=message.head.id,
         offsets=offsets,
         refused=refused,
-        stop=read_stop_request(directory),
-        pace_s=visit.desk.pacer.note(asked.run, time.monotonic(), is_watched=visit.desk.changes.readers > 0),
+        stop=read_stop_request(desk.casebook.directory(run)),
+        pace_s=desk.pacer.note(run, time.monotonic(), is_watched=desk.changes.readers > 0),
     )
-
-
-def _keep(visit: Visit, run: str, each: Range, data: bytes, /) -> int:
-    ingest = visit.desk.ingest
-    if each.kind == "journal":
-        return ingest.accept(each.name, run, offset=each.offset, data=data)
-    return ingest.accept_transcript(run, each.name, offset=each.offset, data=data)
 
 
 ROUTES = [
@@ -56,6 +114,7 @@ ROUTES = [
         path="/ingest/{run}",
         touches="arrival",
         answer=receive_batch,
+        answer_all=receive_batches,
         asked=AskedBatch,
         result=Kept,
         needs="write",

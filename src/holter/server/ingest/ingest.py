@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +18,7 @@ from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
-from holter.server.ingest.received import ReceivedRuns
+from holter.server.ingest.received import Answer, Part, ReceivedRuns
 from holter.server.ingest.unreadable import reason_of, unreadable_row
 from holter.storage.opening import Storage
 
@@ -91,6 +91,15 @@ class Ingest:
         have = self._received.accept_transcript(run, name, offset=offset, data=data)
         self._backlog.add(run, self._clock.now_ns(), size=len(data))
         return have
+
+    def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
+        """The same for many ranges at once; see `ReceivedRuns.accept_all`."""
+        answers = self._received.accept_all(parts)
+        now_ns = self._clock.now_ns()
+        for part, answer in zip(parts, answers, strict=True):
+            if isinstance(answer, int):
+                self._backlog.add(part.run, now_ns, size=len(part.data))
+        return answers
 
     def announce(self, run: str) -> None:
         """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
