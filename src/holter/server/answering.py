@@ -23,6 +23,7 @@ from holter.server.routing import Reply, Route, Visit, read_asked
 from holter.server.security.access import CSRF_HEADER, Visitor
 from holter.server.security.gate import BYTES, JSON, SAFE, ZSTD, check_content, check_origin
 from holter.server.security.limits import neighbourhood
+from holter.server.tally import STREAM, note_of
 from holter.server.together import Together
 from holter.wire.connection import is_loopback
 
@@ -38,6 +39,8 @@ TAKERS, READERS = 8, 40
 BODY_WITHIN_S = 60.0
 SLOW_S, SLOW_BYTES = 10.0, 16 << 10
 SLOW_READER_S = 30.0
+EVENTS = "text/event-stream"
+MOST_RUN = 128
 PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 ACCEPTED = {"json": {JSON}, "bytes": {BYTES, ZSTD}, "none": set[str]()}
 
@@ -76,7 +79,11 @@ class Staff:
 def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
     """What Starlette calls for a route."""
 
+    kind = _kind(route)
+
     async def handle(request: Request) -> Response:
+        note = note_of(request.scope)
+        note.route, note.kind, note.run = route.path, kind, request.path_params.get("run", "")[:MOST_RUN]
         try:
             return await _answer(route, desk, request=request, staff=staff)
         except (HolterError, OSError) as error:
@@ -91,6 +98,15 @@ def endpoint_of(route: Route, desk: Desk, *, staff: Staff) -> Endpoint:
             )
 
     return handle
+
+
+def _kind(route: Route) -> str:
+    """What a request takes, for those who count them."""
+    if route.body == "bytes":
+        return "ingest"
+    if route.media == EVENTS:
+        return STREAM
+    return "read" if route.method in SAFE else "write"
 
 
 def failure(error: HolterError | OSError) -> Response:
@@ -176,8 +192,10 @@ def _admit(route: Route, desk: Desk, request: Request) -> Visitor | None:
     now = asyncio.get_running_loop().time()
     check_origin(request.method, request.headers)
     visitor = desk.doorman.identify(request.headers)
-    if visitor is not None and (guest := guest_of(request.scope)) is not None:
-        desk.crowd.welcome(guest)
+    if visitor is not None:
+        note_of(request.scope).who = visitor.id
+        if (guest := guest_of(request.scope)) is not None:
+            desk.crowd.welcome(guest)
     desk.requests.spend(visitor.id if visitor else address, now)
     if visitor is None and route.needs != "nothing":
         if "authorization" in request.headers:

@@ -1,5 +1,6 @@
 """The HTTP application: the route table, the document that describes it, and the page."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
@@ -16,10 +17,13 @@ from holter.errors import Refused
 from holter.server.answering import Staff, endpoint_of, failure
 from holter.server.desk import Desk
 from holter.server.openapi import make_document
+from holter.server.operation import Operation
 from holter.server.pages import Pages
+from holter.server.rounds import make_rounds
 from holter.server.route_table import load_routes
 from holter.server.routing import PREFIX
 from holter.server.security.gate import check_host
+from holter.server.tally import Counted
 
 MOST_URL = 16_000
 
@@ -39,8 +43,10 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         desk.open()
+        rounds = asyncio.create_task(make_rounds(desk))
         when_ready()
         yield
+        rounds.cancel()
         staff.close()
 
     staff = Staff()
@@ -55,12 +61,14 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
             StarletteRoute(f"{PREFIX}/openapi.json", describe),
             *table,
             StarletteRoute("/api/{rest:path}", no_such_thing, methods=list(_METHODS)),
+            *Operation(desk, staff).routes(),
             StarletteRoute("/{path:path}", Pages(desk).answer),
         ],
         exception_handlers={HTTPException: _as_problem},
         lifespan=lifespan,
     )
-    return HostGate(app, desk)
+    tell = desk.access_log.add if desk.access_log is not None else lambda note: None
+    return Counted(HostGate(app, desk), desk.tally, tell=tell)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

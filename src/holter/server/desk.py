@@ -13,6 +13,7 @@ from holter.errors import StorageDamaged, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
 from holter.model.state import Lateness, read_lateness
+from holter.server.access_log import AccessLog
 from holter.server.arrivals import Arrivals
 from holter.server.complaints import Complaints
 from holter.server.crowd import Crowd
@@ -30,6 +31,7 @@ from holter.server.security.keyring import SECRETS, open_registers
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
 from holter.server.security.private_files import read_secret
 from holter.server.security.proxies import Proxies
+from holter.server.tally import Tally
 from holter.server.visible import KnownRuns
 from holter.storage.opening import Storage, load_engine, open_storage
 
@@ -49,6 +51,8 @@ class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Names under which the server may be asked, beside loopback and plain addresses."""
     proxies: tuple[str, ...] = ()
     """Addresses and networks of those who are believed when they say for whom they ask."""
+    access_log: str = ""
+    """The file for a line about each request; empty for none."""
     address: str = ""
     """Where clients reach it."""
     url: str = ""
@@ -69,6 +73,8 @@ class Desk:
         make_private(self.data)
         self.complaints = Complaints()
         self.proxies = Proxies(settings.proxies)
+        self.tally = Tally()
+        self.access_log = AccessLog(settings.access_log, self.complaints.say) if settings.access_log else None
         self.crowd = Crowd(share_out().connections, is_proxy=self.proxies.has)
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
         self.pacer = Pacer()
@@ -118,7 +124,9 @@ class Desk:
             self.ingest.close()
         finally:
             self.storage.close()
-            self._keep_reserve()
+            self.keep_reserve()
+            if self.access_log is not None:
+                self.access_log.close()
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -134,7 +142,7 @@ class Desk:
             storage = open_storage(self.url)
         if not storage.runs.seen():
             name_all(self.data, storage.blobs)
-        self._keep_reserve()
+        self.keep_reserve()
         return storage
 
     def _open_with_reserve(self) -> Storage:
@@ -145,7 +153,8 @@ class Desk:
                 raise
             return open_storage(self.url)
 
-    def _keep_reserve(self) -> None:
+    def keep_reserve(self) -> None:
+        """Set room aside with which the index can be opened on a full disk. Idempotent, and cheap."""
         if not self.settings.url:
             self.reserve.keep()
 

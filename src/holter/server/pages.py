@@ -15,6 +15,7 @@ from holter.errors import Refused
 from holter.server.answering import address_of
 from holter.server.api.info import cookie_text
 from holter.server.desk import Desk
+from holter.server.tally import note_of
 
 PAGE = Path(__file__).with_name("page")
 INDEX = "index.html"
@@ -86,6 +87,8 @@ class Pages:
 
     async def answer(self, request: Request) -> Response:
         """A file, or the page for every other address."""
+        note = note_of(request.scope)
+        note.route = note.kind = "page"
         if token := request.query_params.get("token"):
             return self._enter(request, token)
         self._look_again()

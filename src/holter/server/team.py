@@ -27,12 +27,14 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Names that clients use for it."""
     proxies: Sequence[str] = ()
     """Addresses and networks of those who are believed when they say for whom they ask."""
+    access_log: str = ""
+    """The file for a line about each request; empty for none."""
 
 
 class Team:
     """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
 
-    def __init__(self, data: str, environ: Mapping[str, str], settings: TeamSettings) -> None:
+    def __init__(self, data: str, environ: Mapping[str, str], *, settings: TeamSettings) -> None:
         raise_limit()
         make_private(data)
         os.chmod(data, 0o700)
@@ -45,6 +47,7 @@ class Team:
             kind="server",
             allowed_hosts=tuple(names),
             proxies=tuple(settings.proxies),
+            access_log=settings.access_log,
             address=self.address,
         )
         self._desk = Desk(chosen, environ)

@@ -49,6 +49,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a proxy before it, or a network of them: its X-Forwarded-For is believed, nobody else's; repeatable",
     )
+    parser.add_argument("--access-log", metavar="FILE", help="write a line of JSON about each request, without secrets")
     parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a key or user")
     parser.add_argument("--user", metavar="NAME", default="", help="whose a new key is; left out, it stands for itself")
     parser.add_argument("--days", metavar="N", type=float, help="how long a new key lasts; left out, until revoked")
@@ -90,8 +91,14 @@ def _serve(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server")
     from holter.server.team import Team, TeamSettings  # HTTP: only those pay for it who serve
 
-    settings = TeamSettings(host=args.host, port=args.port, allowed_hosts=args.allow_host, proxies=args.proxy)
-    with Team(data, os.environ, settings) as team:
+    settings = TeamSettings(
+        host=args.host,
+        port=args.port,
+        allowed_hosts=args.allow_host,
+        proxies=args.proxy,
+        access_log=os.path.abspath(args.access_log) if args.access_log else "",
+    )
+    with Team(data, os.environ, settings=settings) as team:
         if team.was_damaged:
             print(f"holter: {team.was_damaged}; it is being made again", file=sys.stderr)
 

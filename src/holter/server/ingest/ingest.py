@@ -148,6 +148,11 @@ class Ingest:
         """Whether there is more to read at once: then the next `tick` need not wait."""
         return bool(self._waiting)
 
+    @property
+    def live(self) -> int:
+        """How many runs are followed: those in which something may happen."""
+        return len(self._live)
+
     def catch_up(self) -> None:
         """Take in all that is there now, and make it durable. For tools and tests."""
         for followed in self._live.values():
