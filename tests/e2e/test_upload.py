@@ -15,6 +15,7 @@ import pytest
 from benchmarks.received import has_all, journal_bytes, recorded_rows
 from holter.journal.rundir import run_directory
 from holter.wire.binary_columns import decode_tables
+from holter.wire.connection import quoted
 from tests.e2e.programs import data_directory, run, sidecars, start, wait_until
 from tests.e2e.servers import Served, holter, team_server
 
@@ -226,6 +227,22 @@ def test_runs_recorded_offline_are_sent_once(server: Served, far: Path) -> None:
     for run_id in run_ids:
         assert_same(server, far, run_id)
         assert {"config.yaml", "summary.json"} <= files(server, run_id)
+
+
+@pytest.mark.usefixtures("logged_in")
+def test_a_file_may_have_any_name_and_keeps_no_other_back(server: Served) -> None:
+    recorded = run(TRAINING, HOLTER_MODE="offline").stdout.split()[1]
+    wait_until(lambda: not sidecars(str(data_directory())))
+    names = ["a\nb.txt", "ends\n", "b c?#%2F.txt", "ü \u2028.txt", "plain.txt"]
+    folder = Path(local_directory(recorded), "files")
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).write_text(f"of {name}")
+    assert holter("sync", recorded).returncode == 0
+    assert {f"files/{name}" for name in names} <= files(server, recorded)
+    for name in names:
+        answer = server.http.get(f"/runs/{recorded}/files/files/{quoted(name)}")
+        assert (answer.status_code, answer.text) == (200, f"of {name}")
 
 
 @pytest.mark.usefixtures("logged_in")

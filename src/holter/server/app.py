@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +27,16 @@ from holter.server.security.gate import check_host
 from holter.server.tally import Counted
 
 MOST_URL = 16_000
+
+
+class WholeConvertor(PathConvertor):
+    """The rest of a path, whatever is in it: the framework's own ends at a new line, which a file's name may have."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("whole", WholeConvertor())
+_WHOLE = ":whole}"
 
 
 def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIApp:
@@ -52,7 +63,10 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
     staff = Staff()
     table = [
         StarletteRoute(
-            PREFIX + route.path, endpoint_of(route, desk, staff=staff), methods=[route.method], name=route.path
+            PREFIX + route.path.replace(":path}", _WHOLE),
+            endpoint_of(route, desk, staff=staff),
+            methods=[route.method],
+            name=route.path,
         )
         for route in routes
     ]
@@ -60,9 +74,9 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
         routes=[
             StarletteRoute(f"{PREFIX}/openapi.json", describe),
             *table,
-            StarletteRoute("/api/{rest:path}", no_such_thing, methods=list(_METHODS)),
+            StarletteRoute("/api/{rest" + _WHOLE, no_such_thing, methods=list(_METHODS)),
             *Operation(desk, staff).routes(),
-            StarletteRoute("/{path:path}", Pages(desk).answer),
+            StarletteRoute("/{path" + _WHOLE, Pages(desk).answer),
         ],
         exception_handlers={HTTPException: _as_problem},
         lifespan=lifespan,

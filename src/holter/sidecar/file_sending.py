@@ -59,7 +59,7 @@ class FileSender:
             except FileNotFoundError:  # removed meanwhile
                 continue
             except Refused as error:
-                if error.status in (400, 413, 414):
+                if error.status in (400, 405, 413, 414):  # of this one; others may be taken
                     self.refused[name] = str(error)
                 elif error.status != 422:  # it changed while it was read: another time
                     raise
