@@ -88,3 +88,15 @@ def test_a_run_is_joined_by_who_was_let_in(server: Served, data: Path) -> None:
             assert fay.get("/ingest/shared").status_code == 200
             dan.delete("/runs/shared/senders/fay")
             assert fay.get("/ingest/shared").status_code == 409
+
+
+def test_the_command_line_tells_what_was_done_by_whom(server: Served, data: Path) -> None:
+    with person(server, data, "gus") as gus:
+        gus.post("/login", json={"key": key_of(gus)})
+        acts = json.loads(manage(data, "audit", "--json"))["acts"]
+        named = [(act["act"], act["what"].get("name", "")) for act in acts]
+        assert ("user-made", "gus") in named
+        assert [act["user"] for act in acts if act["act"] == "login"][-1] == "gus"
+        assert "login" in manage(data, "audit").splitlines()[-1]
+        assert gus.get("/audit").status_code == 403
+    assert server.get("/audit", act="login", user="gus")["acts"][-1]["user"] == "gus"

@@ -24,6 +24,7 @@ DAY_S = 86400.0
 KEY_COLUMNS = tuple(map(Column, ("ID", "NAME", "USER", "SCOPE", "MADE", "LAST USE", "EXPIRES")))
 USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
 PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEEPS")))
+ACT_COLUMNS = tuple(map(Column, ("AT", "USER", "ACT", "WHAT")))
 
 
 def keys(args: argparse.Namespace, data: str) -> int:
@@ -39,6 +40,7 @@ def keys(args: argparse.Namespace, data: str) -> int:
             now = time.time()
             expires_at = now + args.days * DAY_S if args.days is not None else None
             key, text = ring.add(name, args.scope, now=now, user=args.user, expires_at=expires_at)
+            _note(data, "key-made", name=name, scope=args.scope, user=args.user, made=key.id)
             if args.json:
                 print_json({"id": key.id, "key": text})
             else:
@@ -46,6 +48,7 @@ def keys(args: argparse.Namespace, data: str) -> int:
         case ["revoke", id]:
             if not ring.revoke(id):
                 raise UsageError(f"there is no key {id!r} in {data}: `holter server keys` lists them")
+            _note(data, "key-revoked", id=id)
             print(f"The key {id} is revoked.")
         case _:
             raise UsageError("write `holter server keys`, `keys add NAME --scope read|write|admin` or `keys revoke ID`")
@@ -64,17 +67,21 @@ def users(args: argparse.Namespace, data: str) -> int:
         case ["add", name]:
             kind: UserKind = "service" if args.service else "person"
             user = people.add_user(name, scope=args.scope, kind=kind, now=time.time())
+            _note(data, "user-made", name=name, scope=user.scope, kind=user.kind)
             print(
                 f"The user {name} with the scope {user.scope}; `holter server keys add KEY --user {name}` makes a key."
             )
         case ["set", name]:
             user = people.change_user(name, scope=args.scope)
+            _note(data, "user-changed", name=name, scope=user.scope)
             print(f"The user {user.name} has the scope {user.scope}.")
         case ["disable", name]:
             people.change_user(name, disabled_at=time.time())
+            _note(data, "user-changed", name=name, is_disabled=True)
             print(f"The user {name} is disabled: none of their keys opens anything.")
         case ["enable", name]:
             people.change_user(name, disabled_at=0.0)
+            _note(data, "user-changed", name=name, is_disabled=False)
             print(f"The user {name} may come in again.")
         case _:
             raise UsageError(
@@ -105,16 +112,44 @@ def projects(args: argparse.Namespace, data: str) -> int:
     members |= dict.fromkeys(args.reader, "reader")
     members |= dict.fromkeys(args.writer, "writer")
     name, keep = args.words[0], _keep(args)
-    changed = (
-        people.change_project(name, kind=args.kind, members=members, keep=keep)
-        if args.kind or members or keep
-        else people.roll.project(name)
-    )
+    changed = people.roll.project(name)
+    if args.kind or members or keep:
+        changed = people.change_project(name, kind=args.kind, members=members, keep=keep)
+        _note(data, "rights-changed", **_project_json(name, changed))
     if args.json:
         print_json(_project_json(name, changed))
     else:
         print("\n".join(render(PROJECT_COLUMNS, [_project_row(name, changed)], look=look())))
     return 0
+
+
+def audit(args: argparse.Namespace, data: str) -> int:
+    """Show what people did."""
+    from holter.server.security.keyring import open_audit
+
+    if args.words:
+        raise UsageError("write `holter server audit`, with --json for all of it as JSON")
+    acts = open_audit(data).acts()
+    if args.json:
+        fields = ("at", "user", "act", "key", "what")
+        print_json({"acts": [{field: getattr(act, field) for field in fields} for act in acts]})
+        return 0
+    rows = [[Cell(moment(act.at)), Cell(clean(act.user)), Cell(act.act), Cell(clean(_named(act.what)))] for act in acts]
+    print("\n".join(render(ACT_COLUMNS, rows, look=look())) if rows else "Nothing was done yet.")
+    return 0
+
+
+def _named(what: dict[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in what.items())
+
+
+def _note(data: str, act: str, **what: object) -> None:
+    from holter.catalog.people import user_name
+    from holter.server.security.audit import Act
+    from holter.server.security.keyring import open_audit
+
+    named = {name: value for name, value in what.items() if value not in (None, "", {})}
+    open_audit(data).note(Act(at=time.time(), user=user_name(), act=act, what=named))
 
 
 def _list_keys(args: argparse.Namespace, data: str) -> None:

@@ -8,11 +8,17 @@ import msgspec
 
 from holter.errors import NoRun, Refused
 from holter.server.routing import Route, Visit
+from holter.server.security.audit import names_in
 
 
 def perform(route: Route, visit: Visit, asked: msgspec.Struct, /) -> Any:
     """Answer a question, where whoever asks may. Raises Refused, NoRun, and what the answer raises."""
-    return route.answer(visit, _admitted(route, visit, asked))
+    asked = _admitted(route, visit, asked)
+    result = route.answer(visit, asked)
+    if route.act and getattr(asked, "download", True):  # a file that is only looked at is no export
+        made = {"made": result.id} if hasattr(result, "id") else {}
+        visit.note(route.act, **names_in(asked), **made)
+    return result
 
 
 def perform_all(route: Route, questions: Sequence[tuple[Visit, msgspec.Struct]]) -> list[object]:

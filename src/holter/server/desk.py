@@ -27,7 +27,7 @@ from holter.server.live.changes import Changes
 from holter.server.live.follower import Follower
 from holter.server.reserve import Reserve
 from holter.server.security.access import Doorman
-from holter.server.security.keyring import SECRETS, open_registers
+from holter.server.security.keyring import SECRETS, open_audit, open_registers
 from holter.server.security.limits import FAILURES, REQUESTS, Limiter
 from holter.server.security.private_files import read_secret
 from holter.server.security.proxies import Proxies
@@ -80,6 +80,7 @@ class Desk:
         self.pacer = Pacer()
         self.deletions = Deletions(self.data)
         secrets = os.path.join(self.data, SECRETS)
+        self.audit = open_audit(self.data)
         self.doorman = Doorman(
             open_registers(self.data),
             read_secret(os.path.join(secrets, "secret")),

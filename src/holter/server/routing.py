@@ -9,6 +9,7 @@ import msgspec
 from holter.errors import Refused
 from holter.server.desk import Desk
 from holter.server.security.access import Visitor
+from holter.server.security.audit import Act
 from holter.server.security.rights import Rights
 from holter.server.visible import VisibleRuns
 
@@ -52,6 +53,11 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
             raise Refused(401, "nobody has logged in")
         return self.visitor
 
+    def note(self, act: str, /, **what: Any) -> None:
+        """Write down in the audit what they did."""
+        who = self.who
+        self.desk.audit.note(Act(at=self.desk.now(), user=who.user, act=act, key=who.id, what=what))
+
     @cached_property
     def rights(self) -> Rights:
         """What they may do."""
@@ -82,6 +88,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     result: Any = Nothing
     """The type of the answer, bytes for one that is not JSON."""
     needs: Needs = "read"
+    act: str = ""
+    """Its name in the audit, for what somebody may have to answer for."""
     body: Body = "none"
     media: str = "application/json"
 

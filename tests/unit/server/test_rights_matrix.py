@@ -15,14 +15,14 @@ from holter.model.records import Alerted, Finished, Flushed
 from holter.server import api
 from holter.server.admission import perform
 from holter.server.api.events import AskedEvents
-from holter.server.app import make_app
 from holter.server.desk import Desk, DeskSettings
 from holter.server.route_table import load_routes
-from holter.server.routing import PREFIX, Route, Visit
+from holter.server.routing import Route, Visit
 from holter.server.security.limits import Limiter, Rate
 from holter.testing.clocks import FakeClock
 from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
+from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal
 
 # A file that was sent is closed when nothing refers to it any more.
@@ -114,6 +114,7 @@ ROUTES: dict[str, str] = {
     "POST /ingest/{run}/transcripts/{name}": "send",
     "PUT /ingest/{run}/files/{path:path}": "send",
     "POST /ingest/{run}/claim": "claim",
+    "GET /audit": "administer",
     "GET /tokens": "administer",
     "POST /tokens": "administer",
     "DELETE /tokens/{id}": "administer",
@@ -144,9 +145,7 @@ class Server:
             self._send(f"dead-{kind}", kind, exit_code=1)
         wait_until(lambda: len(self.desk.storage.runs.projects()) == len(KINDS))
         wait_until(lambda: all(self.desk.runs.project_of(run) for run in self.journals))
-        transport = httpx.ASGITransport(make_app(self.desk))
-        self._http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
-        self._loop = asyncio.Runner()
+        self._asking = Asking(self.desk)
 
     def _send(self, run: str, kind: str, exit_code: int | None) -> None:
         """A run that died, or one that is alive: nothing that is asked of it here ends it."""
@@ -169,19 +168,14 @@ class Server:
 
     def ask(self, route: Route, who: str, run: str, project: str) -> httpx.Response:
         """One request as somebody would make it."""
-        return self._loop.run(self._ask(route, who, run, project))
+        path, query, content, media = request_of(route, run, project, self.journals.get(run))
+        headers = {"content-type": media} if content is not None else {}
+        key = self.keys.get(who, "")
+        return self._asking.ask(route.method, path, key=key, params=query, content=content, headers=headers)
 
     def close(self) -> None:
-        self._loop.run(self._http.aclose())
-        self._loop.close()
+        self._asking.__exit__(None, None, None)
         self.desk.close()
-
-    async def _ask(self, route: Route, who: str, run: str, project: str, /) -> httpx.Response:
-        headers = {"authorization": f"Bearer {self.keys[who]}"} if who in self.keys else {}
-        path, query, content, media = request_of(route, run, project, self.journals.get(run))
-        if content is not None:
-            headers["content-type"] = media
-        return await self._http.request(route.method, PREFIX + path, params=query, content=content, headers=headers)
 
 
 def request_of(

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What people did: logins, keys, users, rights, deletions, marks, exports
+         * @description The newest acts: of one user, of one kind, since a time and before another, in seconds since 1970.
+         */
+        get: operations["audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/ingest/{run}": {
         parameters: {
             query?: never;
@@ -709,6 +729,22 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AskedAudit
+         * @description The newest acts: of one user, of one kind, since a time and before another, in seconds since 1970.
+         */
+        AskedAudit: {
+            /** @default  */
+            user: string;
+            /** @default  */
+            act: string;
+            /** @default null */
+            since: number | null;
+            /** @default null */
+            before: number | null;
+            /** @default 1000 */
+            limit: number;
+        };
+        /**
          * AskedBatch
          * @description The run to which the ranges belong.
          */
@@ -1058,6 +1094,25 @@ export interface components {
             run: string;
             /** @default  */
             reason: string;
+        };
+        /**
+         * Acts
+         * @description The oldest first; `is_cut` where there are older ones that fit.
+         */
+        Acts: {
+            acts: components["schemas"]["ActJson"][];
+            is_cut: boolean;
+        };
+        /**
+         * ActJson
+         * @description Who did what, when; `key` is the id of the key that was used, empty for a command on the server's machine.
+         */
+        ActJson: {
+            at: number;
+            user: string;
+            act: string;
+            key: string;
+            what: Record<string, never>;
         };
         /**
          * Kept
@@ -1652,6 +1707,93 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    audit: {
+        parameters: {
+            query?: {
+                user?: string;
+                act?: string;
+                since?: number | null;
+                before?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Acts"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     holdings: {
         parameters: {
             query?: never;

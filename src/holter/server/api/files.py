@@ -124,6 +124,7 @@ ROUTES = [
         method="GET",
         path="/runs/{run}/files/{path:path}",
         touches="run",
+        act="exported",
         answer=read_run_file,
         asked=AskedFile,
         result=bytes,

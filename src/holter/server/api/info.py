@@ -8,6 +8,7 @@ import msgspec
 from holter.errors import Refused
 from holter.server.routing import Nothing, Reply, Route, Visit
 from holter.server.security.access import SESSION_S
+from holter.server.security.audit import Act
 from holter.version import __version__
 
 MOST_UNREADABLE = 100
@@ -81,8 +82,10 @@ def login(visit: Visit, asked: Login) -> Reply:
     visitor = visit.desk.doorman.check(asked.key)
     if visitor is None:
         visit.desk.failures.spend(visit.address, time.monotonic())
+        visit.desk.audit.note(Act(at=visit.desk.now(), user="", act="login-refused"))
         raise Refused(401, "this key is not known here", do="`holter server keys add NAME` makes a key")
     session = visit.desk.doorman.open_session(visitor)
+    visit.desk.audit.note(Act(at=visit.desk.now(), user=visitor.user, act="login", key=visitor.id))
     known = LoggedIn(visitor.name, visitor.scopes, visit.desk.doorman.csrf(session))
     return Reply(data=msgspec.json.encode(known), headers={"set-cookie": session_cookie(visit, session)})
 
@@ -118,5 +121,5 @@ ROUTES = [
         needs="nothing",
         body="json",
     ),
-    Route(method="POST", path="/logout", touches="server", answer=logout, needs="read", body="json"),
+    Route(method="POST", path="/logout", touches="server", act="logout", answer=logout, needs="read", body="json"),
 ]

@@ -213,6 +213,7 @@ ROUTES = [
         method="POST",
         path="/ingest/{run}/restore",
         touches="arrival",
+        act="run-restored",
         answer=restore,
         asked=AskedHoldings,
         needs="write",

@@ -264,11 +264,21 @@ def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: Lo
 ROUTES = [
     Route(method="GET", path="/runs", touches="listing", answer=list_runs, asked=AskedTable, result=RunTable),
     Route(method="GET", path="/runs/{run}", touches="run", answer=show_run, asked=AskedRun, result=RunDetail),
-    Route(method="PATCH", path="/runs/{run}", touches="run", answer=edit_run, asked=Edits, needs="write", body="json"),
+    Route(
+        method="PATCH",
+        path="/runs/{run}",
+        touches="run",
+        act="run-edited",
+        answer=edit_run,
+        asked=Edits,
+        needs="write",
+        body="json",
+    ),
     Route(
         method="DELETE",
         path="/runs/{run}",
         touches="own run",
+        act="run-deleted",
         answer=delete_run,
         asked=AskedRemoval,
         needs="write",

@@ -173,6 +173,7 @@ ROUTES = [
         method="GET",
         path="/runs/{run}/points",
         touches="run",
+        act="exported",
         answer=points,
         asked=AskedPoints,
         result=bytes,

@@ -4,6 +4,8 @@ import os
 
 import msgspec
 
+from holter.server.security import audit
+from holter.server.security.audit import Audit
 from holter.server.security.keys import KeyRing
 from holter.server.security.last_use import NAME, LastUse
 from holter.server.security.people import People
@@ -41,3 +43,8 @@ def open_keys(data: str) -> KeyRing:
 def open_people(data: str) -> People:
     """The users of a data directory, and what was decided about its projects."""
     return People(os.path.join(data, SECRETS, "people.json"))
+
+
+def open_audit(data: str) -> Audit:
+    """What people did in a data directory."""
+    return Audit(os.path.join(data, SECRETS, audit.NAME))
