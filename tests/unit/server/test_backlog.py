@@ -10,6 +10,7 @@ from holter.model.state import Lateness
 from holter.server.ingest import following, ingest
 from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.ingest import Ingest
+from holter.server.ingest.received import Part
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from holter.testing.clocks import FakeClock
@@ -108,11 +109,13 @@ def test_no_journal_is_read_again_for_a_verdict_while_the_index_is_behind(
 
 def test_what_could_not_be_read_waits_on(tmp_path: Path) -> None:
     backlog = Backlog()
-    backlog.add("a", 1_000_000_000, size=10)
+    part = Part(run="a", name="0" * 32, offset=0, data=b"0123456789")
+    backlog.add(part, 1_000_000_000)
     assert backlog.take() == {"a"}
-    backlog.add("a", 2_000_000_000, size=10)
+    backlog.add(part, 2_000_000_000)
     backlog.put_back(["a"])
     assert backlog.lag(4_000_000_000) == Lag(seconds=3.0, messages=2, bytes=20)
     assert backlog.take() == {"a"}
+    assert backlog.heard("a") == (2_000_000_000, [part, part])
     backlog.done("a")
     assert backlog.lag(4_000_000_000) == Lag()

@@ -15,6 +15,8 @@ from holter.server.security.gate import ZSTD
 from holter.wire.batches import MOST_CLAIMED
 
 MOST_UNPACKED_BYTES = 64 << 20
+# A message that says that it has no more is unpacked in one go.
+FEW_BYTES = 1 << 20
 Offset = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 Run = Annotated[str, msgspec.Meta(max_length=128)]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -177,8 +179,11 @@ def unpacked(visit: Visit) -> bytes:
         return visit.data
     import zstandard
 
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     try:
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(visit.data) as reader:
+        if 0 <= zstandard.frame_content_size(visit.data) <= FEW_BYTES:
+            return unpacker.decompress(visit.data, allow_extra_data=False)
+        with unpacker.stream_reader(visit.data) as reader:
             data = reader.read(MOST_UNPACKED_BYTES + 1)
     except zstandard.ZstdError as error:
         raise Refused(400, f"the body is not zstd: {error}") from error

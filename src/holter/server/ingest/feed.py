@@ -79,6 +79,17 @@ class JournalFeed:
                 return fed
             self._enter(later[0])
 
+    def read_received(self, offset: int, data: bytes) -> Fed | None:
+        """The same from bytes of the journal that are at hand; None where the segments must be read for it."""
+        place = self._base + self._at
+        if self._at == 0 or place != self.offset or not offset <= place < offset + len(data):
+            return None
+        data, stretches, end = _whole(data[place - offset :])
+        kinds = {stretch.kind for stretch in stretches if stretch.kind >= FIRST_PACKED}
+        if not stretches or not kinds <= self._schemas.keys():
+            return None
+        return self._decode(data, stretches, end=end, paths=(), is_new=False)
+
     def _enter(self, path: str) -> None:
         self._path, self._at, self._stuck_at = path, 0, -1
         with open(path, "rb") as file:
@@ -277,7 +288,11 @@ def _alone(frame: Frame, start: int) -> Stretch:
 
 def _read_whole(fd: int, at: int, count: int, /) -> tuple[bytes, list[Stretch], int]:
     """The next whole records from a place on, not all of them at once, and where they end."""
-    data = read_records(fd, at, count)
+    return _whole(read_records(fd, at, count))
+
+
+def _whole(data: bytes) -> tuple[bytes, list[Stretch], int]:
+    """The whole records with which bytes begin, and where they end."""
     stretches, end = find_stretches(data, 0)
     if zlib.crc32(memoryview(data)[:end], RESIDUE) == RESIDUE:
         return data, stretches, end

@@ -1,10 +1,11 @@
 """Follows one run's directory into the storage ports."""
 
 import os
+from collections.abc import Sequence
 
 import msgspec
 
-from holter.catalog.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run
+from holter.catalog.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run, process_of
 from holter.catalog.sightings import Sightings
 from holter.catalog.verdict import judge
 from holter.errors import JournalError, NewerJournal, StorageError
@@ -13,6 +14,7 @@ from holter.journal.rundir import list_segments
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.digesting import GrowingDigest, events_of
 from holter.server.ingest.feed import Fed, JournalFeed
+from holter.server.ingest.received import Part
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.opening import Storage
@@ -59,28 +61,28 @@ class FollowedRun:
         self._storage = storage
         self._sightings = sightings
         self._journals: dict[str, _Followed] = {}
-        self._heard: dict[str, tuple[int, int]] = {}
+        self._heard: dict[str, tuple[tuple[int, int], int]] = {}
+        """By journal, its last word and how much was said as it was heard last, and when that was."""
         self._transcripts = self._open_transcripts()
         self._console_read_ns = 0
+        self._is_console_due = True
         self._put: RunRow | None = None
         self._judged: tuple[int, bool, frozenset[str], LoadedRun | None] | None = None
 
-    def read(self, now_ns: int, *, arrived_ns: int | None = None) -> Change:
+    def read(self, now_ns: int, *, arrived_ns: int | None = None, received: Sequence[Part] | None = None) -> Change:
         """Take in what is new; the console once a second. Raises OSError, StorageError: then it comes again.
 
-        `arrived_ns` is when something of the run was last received; None where it is only read.
+        `arrived_ns` is when something of the run was last received, None where it is only read; `received` is all that
+        is new, None where the directory has to be looked at.
         """
         change = Change(self.run)
         is_first = not self._journals
-        for journal, paths in list_segments(self._directory).items():
-            if journal in self.trouble:
-                continue
-            try:
-                self._read_journal(journal, paths, change)
-            except NewerJournal as error:
-                self.trouble[journal] = str(error)
-        if abs(now_ns - self._console_read_ns) >= CONSOLE_EVERY_NS:
+        if received is None or not self._read_received(received, change):
+            self._read_directory(change)
+        self._is_console_due |= received is None or any(part.kind == "text" for part in received)
+        if self._is_console_due and abs(now_ns - self._console_read_ns) >= CONSOLE_EVERY_NS:
             self._read_transcripts(change)
+            self._is_console_due = change.has_more
             self._console_read_ns = 0 if change.has_more else now_ns
         if change:
             self.touched_ns = now_ns
@@ -89,7 +91,7 @@ class FollowedRun:
 
     def hurry(self) -> None:
         """Read the console with the next call of `read`, whenever that was done last."""
-        self._console_read_ns = 0
+        self._console_read_ns, self._is_console_due = 0, True
 
     def project(self, now_ns: int, lateness: Lateness) -> Projected | None:
         """The row as it is now. Raises OSError."""
@@ -129,6 +131,29 @@ class FollowedRun:
         """When anything in the directory last changed, as the file system has it. Raises OSError."""
         return stamp_of(self._directory)
 
+    def _read_received(self, received: Sequence[Part], change: Change) -> bool:
+        """Take in what is at hand; whether that was all of it."""
+        for part in received:
+            followed = self._journals.get(part.name)
+            if part.kind != "journal":
+                continue
+            fed = followed.feed.read_received(part.offset, part.data) if followed is not None else None
+            if followed is None or fed is None:
+                return False
+            self._take(part.name, fed, change)
+            if followed.feed.offset < part.offset + len(part.data):
+                return False
+        return True
+
+    def _read_directory(self, change: Change) -> None:
+        for journal, paths in list_segments(self._directory).items():
+            if journal in self.trouble:
+                continue
+            try:
+                self._read_journal(journal, paths, change)
+            except NewerJournal as error:
+                self.trouble[journal] = str(error)
+
     def _read_journal(self, journal: str, paths: list[str], change: Change) -> None:
         followed = self._journals.get(journal)
         if followed is None:
@@ -138,16 +163,19 @@ class FollowedRun:
             fed = followed.feed.read(paths)
             if fed is None:
                 return
-            try:
-                self._store(journal, fed, followed.digest)
-            except StorageError:
-                del self._journals[journal]  # to begin again from what the storage has
-                raise
-            change.rows += fed.count
-            change.records += len(fed.records)
+            self._take(journal, fed, change)
             if fed.is_all:
                 return
         change.has_more = True
+
+    def _take(self, journal: str, fed: Fed, change: Change) -> None:
+        try:
+            self._store(journal, fed, self._journals[journal].digest)
+        except StorageError:
+            del self._journals[journal]  # to begin again from what the storage has
+            raise
+        change.rows += fed.count
+        change.records += len(fed.records)
 
     def _store(self, journal: str, fed: Fed, digest: GrowingDigest) -> None:
         digest.add(fed)
@@ -181,14 +209,19 @@ class FollowedRun:
         written = self._written_by_host(digests) if is_first else {}
         for digest in digests:
             seen_ns = last_seen_ns(digest, digests)
+            mark = (seen_ns, self._said_by(digest, digests))
             before = self._heard.get(digest.journal)
-            if before is None or seen_ns != before[0]:
-                self._sightings.note(digest)
-            if before is None:
-                first_ns = max(seen_ns, written.get(digest.opened.host, 0)) if is_first else now_ns
-                self._heard[digest.journal] = (seen_ns, min(now_ns, first_ns))
-            elif seen_ns != before[0]:
-                self._heard[digest.journal] = (seen_ns, now_ns)
+            if before is not None and before[0] == mark:
+                continue
+            self._sightings.note(digest)
+            first_ns = max(seen_ns, written.get(digest.opened.host, 0)) if is_first else now_ns
+            self._heard[digest.journal] = (mark, min(now_ns, first_ns) if before is None else now_ns)
+
+    def _said_by(self, digest: Digest, digests: list[Digest]) -> int:
+        """How much a process and those who see it alive have said: it grows with each word."""
+        pid, host = process_of(digest).pid, digest.opened.host
+        seers = [each.journal for each in digests if each.opened.host == host and each.beat and pid in each.beat.pids]
+        return sum(self._journals[journal].feed.offset for journal in {digest.journal, *seers})
 
     def _seen_elsewhere(self, host: str) -> frozenset[str]:
         """The boots of a machine from which other runs sent something since."""

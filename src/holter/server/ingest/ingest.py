@@ -18,7 +18,7 @@ from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
-from holter.server.ingest.received import Answer, Part, ReceivedRuns
+from holter.server.ingest.received import Answer, Part, ReceivedRuns, offset_of
 from holter.server.ingest.unreadable import reason_of, unreadable_row
 from holter.storage.opening import Storage
 
@@ -82,15 +82,11 @@ class Ingest:
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
         """Keep a range of a journal; see `ReceivedRuns.accept`. It is in the ports after one of the next `tick`s."""
-        have = self._received.accept(journal, run, offset=offset, data=data)
-        self._backlog.add(run, self._clock.now_ns(), size=len(data))
-        return have
+        return offset_of(self.accept_all([Part(run=run, name=journal, offset=offset, data=data)]))
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
         """The same for a file of the console."""
-        have = self._received.accept_transcript(run, name, offset=offset, data=data)
-        self._backlog.add(run, self._clock.now_ns(), size=len(data))
-        return have
+        return offset_of(self.accept_all([Part(run=run, kind="text", name=name, offset=offset, data=data)]))
 
     def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
         """The same for many ranges at once; see `ReceivedRuns.accept_all`."""
@@ -98,7 +94,7 @@ class Ingest:
         now_ns = self._clock.now_ns()
         for part, answer in zip(parts, answers, strict=True):
             if isinstance(answer, int):
-                self._backlog.add(part.run, now_ns, size=len(part.data))
+                self._backlog.add(part, now_ns)
         return answers
 
     def announce(self, run: str) -> None:
@@ -261,7 +257,8 @@ class Ingest:
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:
         """Read some of a run; whether there is more."""
         try:
-            change = self._live[run].read(self._clock.now_ns(), arrived_ns=self._backlog.heard_ns(run))
+            heard_ns, received = self._backlog.heard(run)
+            change = self._live[run].read(self._clock.now_ns(), arrived_ns=heard_ns, received=received)
         except FileNotFoundError:  # removed meanwhile
             return False
         except OSError as error:

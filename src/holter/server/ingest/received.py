@@ -72,11 +72,11 @@ class ReceivedRuns:
         Where a segment was lost on its way, the sender fills the gap with zeros. Raises UsageError for names that are
         none, JournalError for what can't be a journal, StorageFull, OSError.
         """
-        return _offset_of(self.accept_all([Part(run=run, name=journal, offset=offset, data=data)]))
+        return offset_of(self.accept_all([Part(run=run, name=journal, offset=offset, data=data)]))
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
         """The same for a text that only grows: `output.log`, `output.idx` and their pieces, `signals.log`, …"""
-        return _offset_of(self.accept_all([Part(run=run, kind="text", name=name, offset=offset, data=data)]))
+        return offset_of(self.accept_all([Part(run=run, kind="text", name=name, offset=offset, data=data)]))
 
     def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
         """Keep many ranges, and bring all of them to the disk at once; an answer for each."""
@@ -274,7 +274,8 @@ def _add_text(path: str, part: Part, delivery: _Delivery, disk: Disk, /) -> int:
     return file.size
 
 
-def _offset_of(answers: list[Answer]) -> int:
+def offset_of(answers: Sequence[Answer]) -> int:
+    """The answer for a single part. Raises what it is where it is none."""
     [answer] = answers
     if not isinstance(answer, int):
         raise answer
