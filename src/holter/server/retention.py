@@ -10,6 +10,7 @@ from holter.errors import HolterError
 from holter.model.state import RUNNING
 from holter.server.desk import Desk
 from holter.server.removal import remove_run
+from holter.server.security.audit import Act
 from holter.storage.filters import Compare
 from holter.storage.runs import RunQuery, SortKey
 
@@ -36,13 +37,18 @@ class Retention:
         """Leave the rest for the next time. Idempotent."""
         self._is_over.set()
 
+    def sweep(self) -> None:
+        """Delete what is overdue now. Raises HolterError, OSError."""
+        for run in list(overdue(self._desk)):
+            if self._is_over.is_set():
+                return
+            remove_run(self._desk, run, by=BY)
+            self._desk.audit.note(Act(at=self._desk.now(), user=BY, act="run-deleted", what={"run": run}))
+
     def _work(self) -> None:
         while not self._is_over.is_set():
             try:
-                for run in list(overdue(self._desk)):
-                    if self._is_over.is_set():
-                        return
-                    remove_run(self._desk, run, by=BY)
+                self.sweep()
             except (HolterError, OSError) as error:
                 self._desk.complaints.say(f"old runs could not be deleted: {error}")
             self._is_over.wait(EVERY_S)

@@ -7,8 +7,7 @@ import pytest
 
 from holter.errors import UsageError
 from holter.server.desk import Desk, DeskSettings
-from holter.server.removal import remove_run
-from holter.server.retention import BY, DAY_S, overdue
+from holter.server.retention import BY, DAY_S, Retention, overdue
 from holter.server.security.rights import Keep
 from holter.storage.runs import RunRow
 
@@ -67,12 +66,13 @@ def test_a_run_that_went_says_why(desk: Desk) -> None:
     desk.doorman.people.change_project("vision", keep=Keep(days=90))
     desk.open()
     try:
-        for run in list(overdue(desk)):
-            remove_run(desk, run, by=BY)
+        Retention(desk).sweep()
         deleted = desk.deletions.find("old")
         assert deleted is not None
         assert deleted.by == "retention"
         assert desk.storage.runs.get("old") is None
         assert desk.storage.runs.get("young") is not None
+        acts = [(act.user, act.act, act.what["run"]) for act in desk.audit.acts()]
+        assert acts == [(BY, "run-deleted", run) for run in ("old", "tagged", "crashed")]
     finally:
         desk.close()
