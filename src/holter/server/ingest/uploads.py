@@ -1,13 +1,13 @@
 """The names of a run's uploaded files, written down in its directory: the index has them from here."""
 
-import errno
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from holter.errors import NoBlob
-from holter.journal.rundir import is_run_id, make_private, run_directory, sync_directory
+from holter.journal.line_files import append_line
+from holter.journal.rundir import is_run_id, run_directory
 
 if TYPE_CHECKING:
     from holter.storage.blobs import BlobStore
@@ -29,19 +29,7 @@ _decode = msgspec.json.Decoder(Named).decode
 
 def name_upload(directory: str, path: str, *, digest: str) -> None:
     """Write down a name, on disk when this returns; the blob must be sealed before. Raises OSError."""
-    make_private(directory)
-    is_new = not os.path.exists(os.path.join(directory, NAME))
-    fd = os.open(os.path.join(directory, NAME), os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        # One that was cut off in the middle must not spoil the next.
-        line = b"\n" + _encode(Named(path=path, sha256=digest)) + b"\n"
-        if os.write(fd, line) < len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fdatasync(fd)
-    finally:
-        os.close(fd)
-    if is_new:
-        sync_directory(directory)
+    append_line(os.path.join(directory, NAME), _encode(Named(path=path, sha256=digest)))
 
 
 def read_uploads(directory: str) -> dict[str, str]:

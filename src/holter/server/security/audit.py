@@ -1,15 +1,13 @@
 """What people did that others may have to answer for: an append-only file, a line of JSON for each act."""
 
 import contextlib
-import errno
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from holter.journal.rundir import make_private, sync_directory
+from holter.journal.line_files import append_line
 
 NAME = "audit.jsonl"
 MOST_TEXT = 200
@@ -40,7 +38,7 @@ class Audit:
     def note(self, act: Act) -> None:
         """Write an act down. Where the disk does not take it, the terminal says so: what was done is done."""
         try:
-            self._append(_encode(act))
+            append_line(self._path, _encode(act))
         except OSError as error:
             because = error.strerror or error
             with contextlib.suppress(OSError):
@@ -55,21 +53,6 @@ class Audit:
                         yield _decode(line)
         except FileNotFoundError:
             return
-
-    def _append(self, line: bytes) -> None:
-        make_private(os.path.dirname(self._path))
-        is_new = not os.path.exists(self._path)
-        fd = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            # One that was cut off in the middle must not spoil the next.
-            data = b"\n" + line + b"\n"
-            if os.write(fd, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fdatasync(fd)
-        finally:
-            os.close(fd)
-        if is_new:
-            sync_directory(os.path.dirname(self._path))
 
 
 def names_in(question: object) -> dict[str, Any]:

@@ -1,14 +1,12 @@
 """Whose each run is: who sent it first, into which project, and under which id its sender knows it."""
 
-import errno
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
 from holter.errors import Refused
-from holter.journal.rundir import make_private, sync_directory
+from holter.journal.line_files import append_line
 
 MOST_ID = 128
 
@@ -162,7 +160,7 @@ class Owners:
             number += 1
 
     def _keep(self, owner: Owner) -> None:
-        _append(self._path, owner)
+        append_line(self._path, _encode(owner))
         self._owners[owner.run] = owner
         self._note_name(owner)
 
@@ -170,23 +168,6 @@ class Owners:
         names = self._renamed.setdefault(owner.asked, []) if owner.asked else []
         if owner.run not in names:
             names.append(owner.run)
-
-
-def _append(path: str, owner: Owner) -> None:
-    """On disk when this returns. Raises OSError."""
-    make_private(os.path.dirname(path))
-    is_new = not os.path.exists(path)
-    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        # One that was cut off in the middle must not spoil the next.
-        line = b"\n" + _encode(owner) + b"\n"
-        if os.write(fd, line) < len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fdatasync(fd)
-    finally:
-        os.close(fd)
-    if is_new:
-        sync_directory(os.path.dirname(path))
 
 
 def _read(path: str) -> Iterator[Owner]:
