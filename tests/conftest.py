@@ -9,13 +9,29 @@ from pathlib import Path
 
 import pytest
 
-# What else a training process reads to learn which run it belongs to.
-FOREIGN_PREFIXES = ("HOLTER_", "WANDB_", "SLURM_", "TORCHELASTIC_")
+from tests.environment import isolate
 
 SOURCE = Path(__file__).parents[1] / "src" / "holter"
 
 TESTS = Path(__file__).parent
 QUICK = ("unit", "contract", "architecture")
+# Begun first, so that no process is left alone with one of them at the end.
+LONGEST = """
+e2e/test_upload_chaos.py
+architecture/test_types.py
+contract/test_storage.py
+ui/test_sources.py
+zoo/test_zoo.py
+jupyter/test_lab.py
+jupyter/test_ends.py
+jupyter/test_server.py
+e2e/test_notebook.py
+e2e/test_notebook_cells.py
+e2e/test_shipping.py
+browser/test_run.py
+browser/test_workspace.py
+browser/test_drawing.py
+""".split()
 
 IN_CI = os.environ.get("CI") == "true"
 ALLOWED_SKIP = "not on this platform:"
@@ -32,8 +48,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for processes comes first: the quick ones fill the time at the end."""
-    items.sort(key=lambda item: is_quick(item.path))
+    """What takes long comes first, then what waits for processes; the quick ones fill the time at the end."""
+    items.sort(key=lambda item: rank(item.path))
+
+
+def rank(path: Path) -> int:
+    place = path.relative_to(TESTS).as_posix()
+    return LONGEST.index(place) if place in LONGEST else len(LONGEST) + is_quick(path)
 
 
 def is_quick(path: Path) -> bool:
@@ -47,11 +68,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def own_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith(FOREIGN_PREFIXES):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOLTER_DIR", str(own_place(request) / "holter"))
-    monkeypatch.setenv("HOLTER_STRICT", "1")
+    isolate(monkeypatch, own_place(request))
 
 
 def own_place(request: pytest.FixtureRequest) -> Path:

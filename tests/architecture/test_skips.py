@@ -18,7 +18,8 @@ def run_pytest(folder: Path, code: str, *, ci: str) -> int:
     shutil.copy(CONFTEST, folder)
     (folder / "test_it.py").write_text(code)
     command = [sys.executable, "-m", "pytest", "-q", "--rootdir=.", "-p", "no:cacheprovider"]
-    environ = {**os.environ, "CI": ci, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plugins take longer than the tests
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they take longer than the tests
+    environ = {**os.environ, "CI": ci, "PYTHONPATH": str(CONFTEST.parents[1]), **plugins}
     return subprocess.run(command, cwd=folder, env=environ, check=False).returncode
 
 

@@ -57,9 +57,7 @@ def stranger(context: BrowserContext) -> Iterator[Watched]:
 @pytest.fixture
 def watched(stranger: Watched, server: Served) -> Watched:
     """A page of somebody who came with the token of `holter ui`, on Home."""
-    stranger.server = server
-    stranger.page.goto(f"{server.address}/?token={server.key}")
-    stranger.page.wait_for_url(f"{server.address}/")
+    stranger.come_to(server)
     return stranger
 
 
@@ -69,10 +67,13 @@ def page(watched: Watched) -> Page:
 
 
 @pytest.fixture
-def take(page: Page) -> Callable[[str], None]:
-    """Takes a picture of the page in both themes, for people to look at."""
+def take(stranger: Watched) -> Callable[[str], None]:
+    """Takes a picture of the page in both themes, for people who want to look at it (PICTURES=1)."""
+    page = stranger.page
 
     def shoot(name: str) -> None:
+        if not os.environ.get("PICTURES"):
+            return
         SCREENSHOTS.mkdir(exist_ok=True)
         for theme in ("dark", "light"):
             page.emulate_media(color_scheme=theme)

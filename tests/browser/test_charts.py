@@ -3,13 +3,14 @@
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.crowds import record_crowd
+from tests.browser.gallery import gallery_in
 from tests.browser.training import record
 from tests.browser.watched import Watched
 from tests.e2e.programs import run, wait_until
@@ -40,12 +41,18 @@ def choose(page: Page, metric: str, item: str) -> None:
     page.get_by_role("menuitem", name=item).click()
 
 
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        record(server, N="quick", LR="0.3")
+        record(server, N="=slow", LR="0.01")
+        yield server
+
+
 @pytest.fixture
-def workspace(watched: Watched) -> Page:
-    assert watched.server is not None
-    record(watched.server, N="quick", LR="0.3")
-    record(watched.server, N="=slow", LR="0.01")
-    page = watched.open("/p/vision")
+def workspace(stranger: Watched, gallery: Served) -> Page:
+    stranger.come_to(gallery)
+    page = stranger.open("/p/vision")
     expect(card(page, "train/loss")).to_contain_text("2 runs")
     return page
 
@@ -159,8 +166,9 @@ def test_a_crowd_that_no_setting_splits_is_cut_off_and_it_is_said(watched: Watch
     )
 
 
-def test_the_settings_show_how_others_see_the_lines(watched: Watched, take: Callable[[str], None]) -> None:
-    page = watched.open("/settings")
+def test_the_settings_show_how_others_see_the_lines(workspace: Page, take: Callable[[str], None]) -> None:
+    workspace.goto(workspace.url.replace("/p/vision", "/settings"))
+    page = workspace
     for sight in ("All cones", "protanopia", "deuteranopia", "tritanopia"):
         expect(page.get_by_role("img", name=re.compile(sight))).to_be_visible()
     closest = page.get_by_text(re.compile(r"the closest two are \d+× the least visible difference")).all_inner_texts()

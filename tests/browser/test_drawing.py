@@ -2,12 +2,14 @@
 
 import itertools
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.crowds import record_crowd
 from tests.browser.drawn import SPY, drawn, token, words
+from tests.browser.gallery import gallery_in
 from tests.browser.training import record
 from tests.browser.watched import Watched
 from tests.e2e.programs import run, wait_until
@@ -26,12 +28,19 @@ for step in range(1000):
 """
 
 
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        record(server, N="fine", LR="0.3")
+        record(server, N="killed", LR="0.1", KILL="1")
+        yield server
+
+
 @pytest.fixture
-def workspace(watched: Watched, server: Served) -> Page:
-    record(server, N="fine", LR="0.3")
-    record(server, N="killed", LR="0.1", KILL="1")
-    watched.page.add_init_script(SPY)
-    page = watched.open("/p/vision")
+def workspace(stranger: Watched, gallery: Served) -> Page:
+    stranger.come_to(gallery)
+    stranger.page.add_init_script(SPY)
+    page = stranger.open("/p/vision")
     expect(page.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
     expect(page.get_by_role("img", name="train/loss, 2 lines")).to_be_visible()
     wait_until(lambda: len(drawn(page, "train/loss", "stroke")) > 3)

@@ -1,14 +1,16 @@
 """The page of one run: alive, dying, dead, marked, and with everything hostile that a run may carry."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.crowds import write_notebook, write_vanished
+from tests.browser.gallery import gallery_in
 from tests.browser.talking import HOSTILE, begin_talk, record_talk
 from tests.browser.training import begin, record
 from tests.browser.watched import Watched
@@ -30,19 +32,39 @@ def is_known(server: Served, run: str) -> bool:
     return server.http.get(f"/runs/{run}").status_code == 200
 
 
+class Gallery(NamedTuple):
+    """Runs to look at: who changes one needs runs of its own."""
+
+    server: Served
+    killed: str
+    finished: str
+    talk: str
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        killed = record(server, N="killed", KILL="1", PAUSE="0.01")
+        finished = record(server, N="fine", PAUSE="0.02")
+        yield Gallery(server, killed, finished, record_talk(server, N="files"))
+
+
 @pytest.fixture
-def killed(watched: Watched) -> str:
-    assert watched.server is not None
-    return record(watched.server, N="killed", KILL="1", PAUSE="0.01")
+def visitor(stranger: Watched, gallery: Gallery) -> Watched:
+    stranger.come_to(gallery.server)
+    return stranger
 
 
-def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(
-    watched: Watched, server: Served, killed: str
-) -> None:
-    page = watched.open(f"/p/vision/r/{killed}")
+@pytest.fixture
+def killed(watched: Watched, server: Served) -> str:
+    """A run that may be changed."""
+    return record(server, N="killed", KILL="1")
+
+
+def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(visitor: Watched, gallery: Gallery) -> None:
+    page = visitor.open(f"/p/vision/r/{gallery.killed}")
     expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
-    finished = record(server, N="fine")
-    page = watched.open(f"/p/vision/r/{finished}")
+    page = visitor.open(f"/p/vision/r/{gallery.finished}")
     expect(tab(page, "Charts")).to_have_attribute("aria-current", "page")
     expect(page.get_by_role("article", name="train/loss")).to_be_visible()
 
@@ -60,8 +82,8 @@ def test_the_trail_and_the_title_have_the_runs_name(watched: Watched, killed: st
     expect(page).to_have_title("brave new name · vision · Holter")
 
 
-def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched: Watched, killed: str) -> None:
-    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(visitor: Watched, gallery: Gallery) -> None:
+    page = visitor.open(f"/p/vision/r/{gallery.killed}/diagnosis")
     verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
     expect(verdict).to_contain_text(re.compile(r"(Very likely|Almost certain) · \d signals? agree"))
     verdict.get_by_text("why?").click()
@@ -69,7 +91,7 @@ def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched:
     words = page.get_by_role("region", name="Last words")
     expect(words).to_contain_text(re.compile(r"SIGKILL ended process \d+, no Python traceback"))
     expect(words).to_contain_text("all 200 rows kept")
-    expect(page.get_by_role("region", name="Try this")).to_contain_text(f"HOLTER_RUN_ID={killed}")
+    expect(page.get_by_role("region", name="Try this")).to_contain_text(f"HOLTER_RUN_ID={gallery.killed}")
     expect(page.get_by_role("region", name="Evidence timeline").get_by_role("listitem").first).to_contain_text(
         "started"
     )
@@ -100,9 +122,8 @@ def test_the_same_cause_in_another_run_is_a_link_away(watched: Watched, server: 
     expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
 
 
-def test_a_healthy_run_says_its_closest_call(watched: Watched, server: Served) -> None:
-    finished = record(server, N="fine", PAUSE="0.02")
-    page = watched.open(f"/p/vision/r/{finished}/diagnosis")
+def test_a_healthy_run_says_its_closest_call(visitor: Watched, gallery: Gallery) -> None:
+    page = visitor.open(f"/p/vision/r/{gallery.finished}/diagnosis")
     expect(page.get_by_role("region", name="Finished normally.")).to_contain_text(re.compile("Closest call: .*limit"))
     expect(page.get_by_role("region", name="Try this")).to_have_count(0)
 
@@ -197,9 +218,9 @@ def test_mark_as_failed_by_mouse_and_undo(watched: Watched, killed: str) -> None
     expect(badge(page, "Crashed")).to_be_visible()
 
 
-def test_every_tab_has_an_address_of_its_own(watched: Watched, killed: str) -> None:
+def test_every_tab_has_an_address_of_its_own(visitor: Watched, gallery: Gallery) -> None:
     for name in TABS:
-        page = watched.open(f"/p/vision/r/{killed}/{name}")
+        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
     page.keyboard.press("[")
     expect(page).to_have_url(re.compile("/files$"))
@@ -229,9 +250,8 @@ def test_names_tags_logs_and_files_stay_inert(watched: Watched, server: Served, 
         assert page.title().endswith("Holter")
 
 
-def test_files_are_shown_the_logs_first_and_can_be_saved(watched: Watched, server: Served, tmp_path: Path) -> None:
-    found = record_talk(server, N="files")
-    page = watched.open(f"/p/talk/r/{found}/files")
+def test_files_are_shown_the_logs_first_and_can_be_saved(visitor: Watched, gallery: Gallery, tmp_path: Path) -> None:
+    page = visitor.open(f"/p/talk/r/{gallery.talk}/files")
     names = page.get_by_role("navigation", name="Files").get_by_role("button")
     for place, name in enumerate(("output.log", "debug.log", "debug-internal.log")):
         expect(names.nth(place)).to_contain_text(name)
@@ -246,12 +266,11 @@ def test_files_are_shown_the_logs_first_and_can_be_saved(watched: Watched, serve
 
 
 def test_every_tab_in_both_themes_is_open_to_everyone(
-    watched: Watched, server: Served, take: Callable[[str], None]
+    visitor: Watched, gallery: Gallery, take: Callable[[str], None]
 ) -> None:
-    found = record(server, N="gallant-otter-17", KILL="1", STEPS="120", PAUSE="0.03", TAGS="baseline")
     findings = {}
     for name in TABS:
-        page = watched.open(f"/p/vision/r/{found}/{name}")
+        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
         page.wait_for_timeout(700)
         take(f"run-{name}")
@@ -261,19 +280,19 @@ def test_every_tab_in_both_themes_is_open_to_everyone(
     assert {name: each for name, each in findings.items() if each} == {}
 
 
-def test_in_a_narrow_window_nothing_is_cut_off(watched: Watched, killed: str, take: Callable[[str], None]) -> None:
-    watched.page.set_viewport_size({"width": 420, "height": 860})
+def test_in_a_narrow_window_nothing_is_cut_off(visitor: Watched, gallery: Gallery, take: Callable[[str], None]) -> None:
+    visitor.page.set_viewport_size({"width": 420, "height": 860})
     for name in TABS:
-        page = watched.open(f"/p/vision/r/{killed}/{name}")
+        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
         page.wait_for_timeout(400)
         assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
     take("run-diagnosis-narrow")
 
 
-def test_a_run_that_is_not_there_is_said(watched: Watched) -> None:
-    watched.expect_errors("404")
-    page = watched.open("/p/vision/r/nothere0")
+def test_a_run_that_is_not_there_is_said(visitor: Watched) -> None:
+    visitor.expect_errors("404")
+    page = visitor.open("/p/vision/r/nothere0")
     expect(page.get_by_role("alert")).to_contain_text("nothere0")
 
 

@@ -2,20 +2,19 @@
 
 import contextlib
 import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.axe import serious_findings
+from tests.browser.gallery import gallery_in
 from tests.browser.training import begin, record
 from tests.browser.watched import GONE, Watched
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served, ui
 from tests.unit.catalog.journals import Journal, dead, named
 
-AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
-SERIOUS = ("serious", "critical")
 HOSTILE = '<img src=x onerror="document.title=1">'
 
 
@@ -54,19 +53,35 @@ def slot(run: str) -> int:
     return (found ^ (found >> 15)) % 40
 
 
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        for name, environment in {
+            "quick": {"LR": "0.3"},
+            "slow": {"LR": "0.01"},
+            "broken": {"LR": "0.1", "RAISE": "boom"},
+            "killed": {"LR": "0.2", "KILL": "1"},
+        }.items():
+            record(server, N=name, **environment)
+        yield server
+
+
 @pytest.fixture
-def workspace(watched: Watched) -> Page:
-    assert watched.server is not None
-    for name, environment in {
-        "quick": {"LR": "0.3"},
-        "slow": {"LR": "0.01"},
-        "broken": {"LR": "0.1", "RAISE": "boom"},
-        "killed": {"LR": "0.2", "KILL": "1"},
-    }.items():
-        record(watched.server, N=name, **environment)
-    page = watched.open("/p/vision")
+def workspace(stranger: Watched, gallery: Served) -> Page:
+    """Four runs to look at: who changes one needs runs of its own."""
+    stranger.come_to(gallery)
+    page = stranger.open("/p/vision")
     expect(page.get_by_role("row")).to_have_count(5)
     expect(chart(page, "train/loss")).to_be_visible()
+    return page
+
+
+@pytest.fixture
+def killed(watched: Watched, server: Served) -> Page:
+    """One run, in a workspace of its own."""
+    record(server, N="killed", KILL="1")
+    page = watched.open("/p/vision")
+    expect(row(page, "killed")).to_contain_text("Crashed")
     return page
 
 
@@ -96,8 +111,8 @@ def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
     expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
 
 
-def test_a_wrong_filter_points_at_the_place(workspace: Page, watched: Watched, take: Callable[[str], None]) -> None:
-    watched.expect_errors("400")
+def test_a_wrong_filter_points_at_the_place(workspace: Page, stranger: Watched, take: Callable[[str], None]) -> None:
+    stranger.expect_errors("400")
     workspace.get_by_label("Filter runs in words").fill("state = crashed and")
     wrong = workspace.get_by_role("alert")
     expect(wrong).to_contain_text("expected the name of a field")
@@ -138,17 +153,16 @@ def test_charts_go_on_after_the_server_was_killed_and_started_again(watched: Wat
             expect(row(page, "alive")).to_contain_text("Crashed")
 
 
-def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(workspace: Page, take: Callable[[str], None]) -> None:
-    killed = row(workspace, "killed")
+def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(killed: Page, take: Callable[[str], None]) -> None:
     killed.get_by_role("button", name="Menu of killed").click()
-    workspace.get_by_role("menuitem", name="Mark as failed…").click()
-    dialog = workspace.get_by_role("dialog")
+    killed.get_by_role("menuitem", name="Mark as failed…").click()
+    dialog = killed.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("the disk was full, I saw it")
     take("mark")
     dialog.get_by_role("button", name="Mark as failed").click()
-    expect(killed).to_contain_text("Failed")
-    workspace.get_by_role("button", name="Undo").click()
-    expect(killed).to_contain_text("Crashed")
+    expect(row(killed, "killed")).to_contain_text("Failed")
+    killed.get_by_role("button", name="Undo").click()
+    expect(row(killed, "killed")).to_contain_text("Crashed")
 
 
 def test_a_dialog_stays_with_its_run_while_rows_move(watched: Watched, server: Served) -> None:
@@ -193,18 +207,17 @@ def test_charts_come_while_new_runs_keep_coming(watched: Watched, server: Served
         expect(page.get_by_role("article", name="train/loss")).to_contain_text("6 runs")
 
 
-def test_a_run_is_marked_by_keys(workspace: Page) -> None:
-    assert names(workspace)[0] == "killed"
-    workspace.keyboard.press("j")
-    workspace.keyboard.press("m")
-    expect(workspace.get_by_role("menuitem", name="Mark as failed…")).to_be_focused()
-    workspace.keyboard.press("Enter")
-    expect(workspace.get_by_label("Reason")).to_be_focused()
-    workspace.keyboard.type("by keys")
-    workspace.keyboard.press("Tab")
-    workspace.keyboard.press("Tab")
-    workspace.keyboard.press("Enter")
-    expect(row(workspace, "killed")).to_contain_text("Failed")
+def test_a_run_is_marked_by_keys(killed: Page) -> None:
+    killed.keyboard.press("j")
+    killed.keyboard.press("m")
+    expect(killed.get_by_role("menuitem", name="Mark as failed…")).to_be_focused()
+    killed.keyboard.press("Enter")
+    expect(killed.get_by_label("Reason")).to_be_focused()
+    killed.keyboard.type("by keys")
+    killed.keyboard.press("Tab")
+    killed.keyboard.press("Tab")
+    killed.keyboard.press("Enter")
+    expect(row(killed, "killed")).to_contain_text("Failed")
 
 
 def test_keys_select_hide_and_compare(workspace: Page, take: Callable[[str], None]) -> None:
@@ -330,16 +343,12 @@ def test_a_narrow_window_has_everything_below_each_other(workspace: Page, take: 
 @pytest.mark.parametrize("path", ["/", "/p/vision"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_screen_readers_and_weak_eyes_find_nothing_serious(
-    watched: Watched, server: Served, path: str, theme: str
+    stranger: Watched, gallery: Served, path: str, theme: str
 ) -> None:
-    record(server, N="quick")
-    record(server, N="killed", KILL="1")
-    watched.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # the names are literals there
-    page = watched.open(path)
+    stranger.come_to(gallery)
+    stranger.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # the names are literals there
+    page = stranger.open(path)
     expect(page.get_by_text("killed").first).to_be_visible()
     if path != "/":
         expect(chart(page, "train/loss")).to_be_visible()
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run()")["violations"]
-    serious = [(each["id"], [node["target"] for node in each["nodes"]]) for each in found if each["impact"] in SERIOUS]
-    assert serious == []
+    assert serious_findings(page) == []

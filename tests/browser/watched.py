@@ -29,6 +29,12 @@ class Watched:
     def errors(self) -> list[str]:
         return [error for error in self._errors if not any(text in error for text in self._expected)]
 
+    def come_to(self, server: "Served") -> None:
+        """With its token, to Home."""
+        self.server = server
+        self.page.goto(f"{server.address}/?token={server.key}")
+        self.page.wait_for_url(f"{server.address}/")
+
     def open(self, path: str) -> Page:
         assert self.server is not None
         self.page.goto(self.server.address + path)
