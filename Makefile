@@ -15,12 +15,12 @@ ifneq ($(filter output-sync,$(.FEATURES)),)
 MAKEFLAGS += --output-sync=target
 endif
 
-# Most tests wait for processes of theirs: two for each core keep it busy. Those of one file stay together, since they may
-# share something costly, and the order is that of tests/conftest.py.
-CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # Compiled once, not by each process of each test.
 export PYTHONDONTWRITEBYTECODE :=
-IN_PARALLEL := -n $(shell expr 2 \* $(CORES)) --dist loadfile --no-loadscope-reorder
+# Tests of one file stay together, since they may share something costly, and the order is that of tests/conftest.py.
+# The quick ones compute; most others wait for processes of theirs: two for each core keep it busy.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+IN_PARALLEL := --dist loadfile --no-loadscope-reorder -n
 
 .PHONY: help demo test check bench bench-server bench-page bench-test zoo format lint types quick-tests every-test system-packages
 
@@ -30,9 +30,9 @@ help: ## list these targets
 demo: $(INSTALLED) ## record real runs, kill one of them, show what is left
 	@$(PYTHON) scripts/demo
 
-test: lint types every-test ## run every test, and the checks
+test: lint every-test ## run every test, and the checks
 
-check: lint types quick-tests ## format, lint, types, import contracts, unit, contract and architecture tests
+check: lint quick-tests ## format, lint, types, import contracts, unit, contract and architecture tests
 
 bench: $(READY) ## measure the figures that the README quotes
 	@$(PYTHON) benchmarks/run.py $(BENCH_ARGS)
@@ -61,10 +61,10 @@ types: $(READY)
 	@$(PYTHON) -m mypy
 
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(CORES) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
-	@$(PYTHON) -m pytest $(IN_PARALLEL) --ignore tests/benchmarks $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 2 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)
 
 system-packages:
 	@scripts/system-packages
