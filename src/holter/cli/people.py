@@ -24,6 +24,7 @@ DAY_S = 86400.0
 KEY_COLUMNS = tuple(map(Column, ("ID", "NAME", "USER", "SCOPE", "MADE", "LAST USE", "EXPIRES")))
 USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
 PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEEPS")))
+SHARE_COLUMNS = tuple(map(Column, ("ID", "RUNS", "BY", "MADE", "EXPIRES")))
 ACT_COLUMNS = tuple(map(Column, ("AT", "USER", "ACT", "WHAT")))
 
 
@@ -120,6 +121,40 @@ def projects(args: argparse.Namespace, data: str) -> int:
         print_json(_project_json(name, changed))
     else:
         print("\n".join(render(PROJECT_COLUMNS, [_project_row(name, changed)], look=look())))
+    return 0
+
+
+def shares(args: argparse.Namespace, data: str) -> int:
+    """List links to runs, or make one worthless."""
+    from holter.server.security.keyring import open_people
+
+    people = open_people(data)
+    match args.words:
+        case []:
+            found = list(people.roll.shares.values())
+            if args.json:
+                fields = ("id", "runs", "by", "made_at", "expires_at")
+                print_json({"shares": [{field: getattr(share, field) for field in fields} for share in found]})
+                return 0
+            rows = [
+                [
+                    Cell(share.id),
+                    Cell(", ".join(share.runs)),
+                    Cell(clean(share.by)),
+                    Cell(moment(share.made_at)),
+                    Cell(_moment(share.expires_at, "never")),
+                ]
+                for share in found
+            ]
+            print("\n".join(render(SHARE_COLUMNS, rows, look=look())) if rows else "There are no links.")
+        case ["revoke", id]:
+            if id not in people.roll.shares:
+                raise UsageError(f"there is no link {id!r} in {data}: `holter server shares` lists them")
+            people.remove_share(id)
+            _note(data, "link-revoked", id=id)
+            print(f"The link {id} is revoked.")
+        case _:
+            raise UsageError("write `holter server shares` or `shares revoke ID`")
     return 0
 
 

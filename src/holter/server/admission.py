@@ -49,6 +49,8 @@ def _admitted(route: Route, visit: Visit, asked: msgspec.Struct) -> msgspec.Stru
             _check_owner(visit, _run_of(asked))
         case "runs":
             return _without_hidden(visit, asked)
+        case "every run":
+            _check_every(visit, asked)
         case "arrival":
             _check_arrival(visit, _run_of(asked), getattr(asked, "project", None))
         case "server" | "listing":
@@ -93,7 +95,7 @@ def _check_arrival(visit: Visit, run: str, told: str | None) -> None:
 
 def _without_hidden(visit: Visit, asked: msgspec.Struct) -> msgspec.Struct:
     """Of the runs that somebody names, those that they may know of: what is hidden is left out like what is not."""
-    if not visit.rights.hidden:
+    if not visit.rights.is_limited:
         return asked
     named = getattr(asked, "runs", ())
     runs = named.split(",") if isinstance(named, str) else named
@@ -104,6 +106,12 @@ def _without_hidden(visit: Visit, asked: msgspec.Struct) -> msgspec.Struct:
     return msgspec.structs.replace(asked, runs=seen)
 
 
+def _check_every(visit: Visit, asked: msgspec.Struct) -> None:
+    for run in getattr(asked, "runs", ()):
+        if not visit.runs.has(run):
+            raise NoRun(f"there is no run {run[:128]!r}: it was deleted, or it has not begun yet")
+
+
 NOBODYS = "-"
 """No run can be called so."""
 
@@ -111,7 +119,8 @@ NOBODYS = "-"
 def _seen_project(visit: Visit, run: str) -> str | None:
     """The project of a run that they may know of; None for one that has no row yet. Raises NoRun."""
     project = _project_of(visit, run)
-    if visit.rights.hidden and not (_is_own(visit, run) if project is None else visit.rights.may_see(project)):
+    rights = visit.rights
+    if rights.is_limited and not (_is_own(visit, run) if project is None else rights.may_see(run, project)):
         raise NoRun(f"there is no run {run[:128]!r}: it was deleted, or it has not begun yet")
     return project
 
@@ -125,7 +134,7 @@ def _project_of(visit: Visit, run: str) -> str | None:
 
 def _is_own(visit: Visit, run: str) -> bool:
     owner = visit.desk.arrivals.owner(run)
-    return owner is not None and owner.user == visit.who.user
+    return owner is not None and owner.user == visit.who.user and visit.rights.only is None
 
 
 def _run_of(asked: msgspec.Struct) -> str:

@@ -16,9 +16,10 @@ from holter.server.visible import VisibleRuns
 PREFIX = "/api/v1"
 Needs = Literal["nothing", "read", "write", "admin"]
 Body = Literal["none", "json", "bytes"]
-Touches = Literal["server", "listing", "run", "own run", "runs", "arrival"]
+Touches = Literal["server", "listing", "run", "own run", "runs", "every run", "arrival"]
 """What of the runs an answer has to do with: none of them; those that `Visit.runs` shows; the one that the question
-names in `run`, which with `own run` its owner alone may change; those that it names in `runs`; one that is sent."""
+names in `run`, which with `own run` its owner alone may change; those that it names in `runs`, of which with
+`every run` all must be there; one that is sent."""
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -66,7 +67,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True):
     @cached_property
     def runs(self) -> VisibleRuns:
         """The runs that they may know of: whatever lists, counts or searches runs asks here, and not the storage."""
-        return VisibleRuns(self.desk.runs, self.rights.hidden)
+        return VisibleRuns(self.desk.runs, self.rights)
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):

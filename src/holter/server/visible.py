@@ -1,11 +1,13 @@
 """Which runs there are, and of them those that somebody may know of."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from holter.storage.filters import All, Among, Not
+from holter.server.security.rights import Rights
+from holter.storage.filters import All, Among, Filter, Not
 from holter.storage.runs import RunPage, RunQuery, RunRow, RunStore, Seen
 
 if TYPE_CHECKING:
@@ -68,29 +70,32 @@ class KnownRuns:
 
 
 class VisibleRuns:
-    """The runs of a store without those of some projects: whoever asks it can't tell that there are any."""
+    """The runs of a store that somebody may know of: whoever asks it can't tell that there are others."""
 
-    def __init__(self, store: KnownRuns, hidden: frozenset[str]) -> None:
+    def __init__(self, store: KnownRuns, rights: Rights) -> None:
         self._store = store
-        self._hidden = hidden
+        self._rights = rights
 
     def has(self, run: str) -> bool:
         """Whether there is such a run, as far as they may know."""
         project = self._store.project_of(run)
-        return project is not None and project not in self._hidden
+        return project is not None and self._rights.may_see(run, project)
 
     def get(self, run: str) -> RunRow | None:
         """The row of a run, None where there is none."""
-        return self._store.get(run) if not self._hidden or self.has(run) else None
+        return self._store.get(run) if not self._rights.is_limited or self.has(run) else None
 
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
-        if self._hidden:
-            is_visible = Not(Among("project", tuple(sorted(self._hidden))))
-            where = is_visible if query.where is None else All((is_visible, query.where))
-            query = msgspec.structs.replace(query, where=where)
-        return self._store.query(query)
+        parts: list[Filter] = [] if query.where is None else [query.where]
+        if self._rights.hidden:
+            parts.append(Not(Among("project", tuple(sorted(self._rights.hidden)))))
+        if self._rights.only is not None:
+            parts.append(Among("id", tuple(sorted(self._rights.only))))
+        return self._store.query(msgspec.structs.replace(query, where=All(tuple(parts))) if parts else query)
 
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""
-        return {name: count for name, count in self._store.projects().items() if name not in self._hidden}
+        if self._rights.only is not None:
+            return Counter(self._store.project_of(run) or "" for run in self._rights.only if self.has(run))
+        return {name: count for name, count in self._store.projects().items() if name not in self._rights.hidden}

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holter.catalog.deletions import Deletions
@@ -137,3 +138,41 @@ def test_nobody_writes_their_run_into_a_project_that_does_not_take_it(door: Door
     assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"
     door.people.change_project("secret", members={"ann": None})
     assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"
+
+
+def test_a_link_shows_its_runs_to_read_as_long_as_its_maker_may(door: Doorman, clock: Hours) -> None:
+    _, key = door.keys.add("ann", "write", now=1.0)
+    ann = door.check(key)
+    assert ann is not None
+    share, link = door.people.add_share(["r1", "r2"], by="ann", now=1000.0, expires_at=2000.0)
+    guest = door.check(link)
+    assert guest is not None
+    rights = door.rights(guest)
+    assert (guest.scopes, rights.may_see("r1", "p"), rights.may_see("r3", "p")) == (("read",), True, False)
+    assert not rights.may_change("p")
+    door.people.change_project("p", kind="private", members={"bob": "writer"})
+    assert not door.rights(guest).may_see("r1", "p")
+    door.people.change_project("p", members={"ann": "reader"})
+    assert door.rights(guest).may_see("r1", "p")
+    cookie = {"cookie": f"{door.cookie}={door.open_session(guest)}"}
+    assert door.identify(cookie) == msgspec.structs.replace(guest, session=cookie["cookie"].partition("=")[2])
+    for wrong in (link[:-1], f"hs_{share.id}_", f"hs_{share.id}", "hs__", link.replace("hs_", "hk_")):
+        assert door.check(wrong) is None, wrong
+    clock.now = 2000.0
+    assert (door.check(link), door.identify(cookie), door.is_welcome(guest)) == (None, None, False)
+
+
+def test_a_revoked_link_is_worthless_at_once_with_all_its_sessions(door: Doorman) -> None:
+    share, link = door.people.add_share(["r1"], by="ann", now=1000.0, expires_at=None)
+    guest = door.check(link)
+    assert guest is not None
+    door.people.remove_share(share.id)
+    assert (door.check(link), door.is_welcome(guest)) == (None, False)
+
+
+def test_the_links_of_a_disabled_user_are_worthless(door: Doorman) -> None:
+    door.people.add_user("ann", scope="write", now=1.0)
+    _, link = door.people.add_share(["r1"], by="ann", now=1000.0, expires_at=None)
+    assert door.check(link) is not None
+    door.people.change_user("ann", disabled_at=5.0)
+    assert door.check(link) is None

@@ -37,6 +37,8 @@ PEOPLE = {
     "writer with a key to read": ("walt", "read"),
     "owner": ("oona", "write"),
     "admin": ("ada", "admin"),
+    "guest": None,
+    "guest of another run": None,
 }
 MEMBERS = {"rita": "reader", "walt": "writer", "oona": "writer"}
 OK, NO, NOT_THERE, WHO = "answered", 403, 404, 401
@@ -45,40 +47,46 @@ EMPTY = "answered without it"
 # What each may do with a run of a project of each kind, in the order of PEOPLE.
 EXPECTED: dict[str, dict[str, tuple[object, ...]]] = {
     "see": {
-        "open": (WHO, OK, OK, OK, OK, OK, OK, OK),
-        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK),
-        "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK),
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK, OK, NOT_THERE),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK, OK, NOT_THERE),
+        "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK, OK, NOT_THERE),
     },
     "list": {
-        "open": (WHO, OK, OK, OK, OK, OK, OK, OK),
-        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK),
-        "private": (WHO, EMPTY, EMPTY, OK, OK, OK, OK, OK),
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK, OK, EMPTY),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK, OK, EMPTY),
+        "private": (WHO, EMPTY, EMPTY, OK, OK, OK, OK, OK, OK, EMPTY),
     },
     "change": {
-        "open": (WHO, NO, OK, OK, OK, NO, OK, OK),
-        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
-        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK),
+        "open": (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK, NO, NO),
+        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK, NO, NO),
     },
     "own": {
-        "open": (WHO, NO, NO, NO, OK, NO, OK, OK),
-        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
-        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK),
+        "open": (WHO, NO, NO, NO, OK, NO, OK, OK, NO, NO),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK, NO, NO),
+        "private": (WHO, NO, NOT_THERE, NO, OK, NO, OK, OK, NO, NO),
     },
     # A run that is somebody else's is 409 for whoever sends, whatever its project: not a byte of it changes.
     "send": {
-        "open": (WHO, NO, 409, 409, 409, NO, OK, 409),
-        "read-only": (WHO, NO, 409, 409, 409, NO, OK, 409),
-        "private": (WHO, NO, 409, 409, 409, NO, OK, 409),
+        "open": (WHO, NO, 409, 409, 409, NO, OK, 409, NO, NO),
+        "read-only": (WHO, NO, 409, 409, 409, NO, OK, 409, NO, NO),
+        "private": (WHO, NO, 409, 409, 409, NO, OK, 409, NO, NO),
     },
     # A sender that says its project first gets a run of its own where the id is somebody else's.
     "claim": {
-        "open": (WHO, NO, OK, OK, OK, NO, OK, OK),
-        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK),
-        "private": (WHO, NO, NO, NO, OK, NO, OK, OK),
+        "open": (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO),
+        "read-only": (WHO, NO, NO, NO, OK, NO, OK, OK, NO, NO),
+        "private": (WHO, NO, NO, NO, OK, NO, OK, OK, NO, NO),
     },
-    "administer": dict.fromkeys(KINDS, (WHO, NO, NO, NO, NO, NO, NO, OK)),
-    "be somebody": dict.fromkeys(KINDS, (WHO, OK, OK, OK, OK, OK, OK, OK)),
-    "be anybody": dict.fromkeys(KINDS, (OK, OK, OK, OK, OK, OK, OK, OK)),
+    "share": {
+        "open": (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO),
+        "read-only": (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO),
+        "private": (WHO, NO, NOT_THERE, OK, OK, NO, OK, OK, NO, NO),
+    },
+    "write at all": dict.fromkeys(KINDS, (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO)),
+    "administer": dict.fromkeys(KINDS, (WHO, NO, NO, NO, NO, NO, NO, OK, NO, NO)),
+    "be somebody": dict.fromkeys(KINDS, (WHO, OK, OK, OK, OK, OK, OK, OK, OK, OK)),
+    "be anybody": dict.fromkeys(KINDS, (OK, OK, OK, OK, OK, OK, OK, OK, OK, OK)),
 }
 
 ROUTES: dict[str, str] = {
@@ -114,6 +122,9 @@ ROUTES: dict[str, str] = {
     "POST /ingest/{run}/transcripts/{name}": "send",
     "PUT /ingest/{run}/files/{path:path}": "send",
     "POST /ingest/{run}/claim": "claim",
+    "GET /shares": "write at all",
+    "POST /shares": "share",
+    "DELETE /shares/{id}": "write at all",
     "GET /audit": "administer",
     "GET /tokens": "administer",
     "POST /tokens": "administer",
@@ -137,6 +148,9 @@ class Server:
             if known is not None:
                 self.keys[who] = self.desk.doorman.keys.add(known[0], known[1], now=1.0)[1]  # type: ignore[arg-type]
         self.journals: dict[str, RemoteJournal] = {}
+        links = {"guest": [f"{word}-{kind}" for kind in KINDS for word in ("run", "dead")]}
+        for who, runs in {**links, "guest of another run": ["other"]}.items():
+            self.keys[who] = self.desk.doorman.people.add_share(runs, by="oona", now=1.0, expires_at=None)[1]
         self.desk.failures = Limiter(Rate(1e6, 1e6))
         self.desk.open()
         for kind in KINDS:
@@ -199,6 +213,7 @@ def request_of(
     }
     bodies: dict[str, Any] = {
         "/series": {"runs": [run], "keys": ["loss"]},
+        "/shares": {"runs": [run]},
         "/login": {"key": "hk_none_none"},
         "/runs/{run}/marks": {"state": "failed", "reason": "r"},
         "/tokens": {"name": "new", "user": "nobody"},
@@ -236,7 +251,7 @@ def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
         if route.touches in ("run", "own run", "arrival"):
             assert "run" in fields
             assert "{run}" in route.path
-        elif route.touches == "runs":
+        elif route.touches in ("runs", "every run"):
             assert "runs" in fields
         else:
             assert "{run}" not in route.path
@@ -282,7 +297,7 @@ def tells_of(route: Route, content: bytes, kind: str) -> bool:
 
 def is_refused(route: Route, answer: httpx.Response) -> bool:
     """Whether the rights, and not something about the question, are the reason for an error."""
-    if route.path in ("/login", "/tokens", "/tokens/{id}") and answer.status_code in (401, 404):
+    if route.path in ("/login", "/tokens", "/tokens/{id}", "/shares/{id}") and answer.status_code in (401, 404):
         return "what" in answer.json()["error"] and answer.json()["error"]["what"] == "you are not logged in"
     if answer.status_code == 409:
         return "somebody else's" in answer.text
@@ -302,7 +317,7 @@ def test_an_owner_who_may_not_send_to_the_project_any_more_is_refused(server: Se
         people.change_project("read-only", members={"oona": "writer"})
 
 
-@pytest.mark.parametrize("who", ["outsider who reads", "outsider who writes"])
+@pytest.mark.parametrize("who", ["outsider who reads", "outsider who writes", "guest of another run"])
 @pytest.mark.parametrize("route", ASKED, ids=map(name_of, ASKED))
 def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Route, who: str) -> None:
     if ROUTES[name_of(route)] in ("send", "claim"):

@@ -6,6 +6,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 export type Info = Schemas["Info"];
 export type LoggedIn = Schemas["LoggedIn"];
+export type MadeShare = Schemas["MadeShare"];
 export type Project = Schemas["Project"];
 export type Attention = Schemas["Attention"];
 export type RunBrief = Schemas["RunBrief"];
@@ -117,6 +118,7 @@ export interface AskedSeries {
 export const api = {
   info: () => getJson<Info>("info"),
   login: (key: string) => sendJson<LoggedIn>("POST", "login", { key }),
+  share: (runs: string[]) => sendJson<MadeShare>("POST", "shares", { runs }),
   logout: () => sendJson<unknown>("POST", "logout", {}),
   projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
   attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,

@@ -17,6 +17,7 @@ class Session {
     watchAnswers((status) => this.#note(status));
     live.on("reset", () => refreshAll());
     await this.ask();
+    await this.#enterByLink();
   }
 
   async ask(): Promise<void> {
@@ -26,6 +27,19 @@ class Session {
       setCsrf(info.csrf);
       this.info = info;
       if (!info.needs_login) live.start(info.seq);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+
+  /** Whoever was sent a link has what opens it behind the address, where no server and no log sees it. */
+  async #enterByLink(): Promise<void> {
+    const key = new URLSearchParams(location.hash.slice(1)).get("share");
+    if (!key) return;
+    history.replaceState(history.state, "", location.pathname + location.search);
+    if (!this.needsLogin) return;
+    try {
+      await this.login(key);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
     }

@@ -8,6 +8,7 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
   holter server keys                 list the keys; `keys add NAME --scope read|write|admin`, `keys revoke ID`
   holter server users                list the users; `users add NAME`, `users set|disable|enable NAME`
   holter server projects             list what was decided about projects; `projects NAME --private --keep 90d`
+  holter server shares               list the links that show runs to guests; `shares revoke ID`
   holter server audit                what people did: logins, keys, users, rights, deletions, marks, exports
   holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
   holter server rebuild              make the index again from the journals, while no server runs
@@ -30,7 +31,7 @@ from holter.journal.rundir import data_directory
 
 GROUP = "look"
 
-ACTIONS = ("serve", "keys", "users", "projects", "audit", "backup", "rebuild", "check")
+ACTIONS = ("serve", "keys", "users", "projects", "shares", "audit", "backup", "rebuild", "check")
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         "keys": people.keys,
         "users": people.users,
         "projects": people.projects,
+        "shares": people.shares,
         "audit": people.audit,
         "backup": _backup,
         "rebuild": _rebuild,

@@ -36,7 +36,7 @@ def events(visit: Visit, asked: AskedEvents) -> Reply:
         after,
         wanted,
         is_welcome=lambda: desk.doorman.is_welcome(visitor),
-        hidden=lambda: desk.doorman.rights(visitor).hidden,
+        shown=lambda: desk.doorman.rights(visitor).may_see,
     )
     # A proxy that waits for the end of an answer would wait for ever.
     return Reply(stream=stream, media=MEDIA, headers={"x-accel-buffering": "no"})

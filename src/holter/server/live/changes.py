@@ -10,6 +10,8 @@ import msgspec
 MOST_CHANGES = 20_000
 KEEP_ALIVE_S = 15.0
 RESET, HELLO = "reset", "hello"
+Shown = Callable[[str, str], bool]
+"""Whether somebody may know of a run of a project."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -88,12 +90,12 @@ class Changes:
         wanted: Wanted,
         *,
         is_welcome: Callable[[], bool],
-        hidden: Callable[[], Collection[str]] = tuple,
+        shown: Callable[[], Shown] = lambda: lambda run, project: True,
     ) -> AsyncIterator[bytes]:
         """Events in the form of `text/event-stream`, from behind a number on, until we close or they are not welcome.
 
         Who asks for more than is remembered gets `reset` first: then everything must be asked for again. Nothing is
-        said of the projects that are `hidden` at that moment.
+        said of runs that are not `shown` at that moment.
         """
         event = asyncio.Event()
         self._readers[event] = asyncio.get_running_loop()
@@ -107,7 +109,7 @@ class Changes:
                 found = self.since(seq, wanted)
                 if found is None:
                     yield _encode(RESET, now_seq, b"{}")
-                elif found := _without(found, hidden()):
+                elif found := _only(found, shown()):
                     yield b"".join(_encode(change.kind, change.seq, change.data) for change in found)
                 seq = max([now_seq, *(change.seq for change in found or ())])
                 if not await _is_set(event, KEEP_ALIVE_S):
@@ -131,8 +133,8 @@ class Changes:
         self.end_unwelcome()
 
 
-def _without(changes: list[Change], hidden: Collection[str]) -> list[Change]:
-    return [change for change in changes if change.project not in hidden] if hidden else changes
+def _only(changes: list[Change], shown: Shown) -> list[Change]:
+    return [change for change in changes if shown(change.run, change.project)]
 
 
 def _wake(event: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:

@@ -9,12 +9,15 @@ from http.cookies import CookieError, SimpleCookie
 import msgspec
 
 from holter.server.security.keyring import Registers
-from holter.server.security.keys import SCOPES, Key
-from holter.server.security.rights import Rights, Roll
+from holter.server.security.keys import SCOPES, Key, Scope, digest
+from holter.server.security.people import SHARE
+from holter.server.security.rights import Rights, Roll, Share
 
 SESSION_S = 30 * 86400
 UI = "ui"
 """The id under which the token of `holter ui` is known; no key has it."""
+GUEST = "link-"
+"""What the id of somebody who came by a link begins with."""
 CSRF_HEADER = "x-holter-csrf"
 
 
@@ -27,6 +30,9 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     user: str = ""
     """Whose key it is: who sends a run with it owns that run, and goes on with it with any of their keys."""
+
+    runs: tuple[str, ...] | None = None
+    """The only ones that they may look at, for who came by a link; None for all."""
 
     def may(self, scope: str) -> bool:
         """Whether the scope is one of theirs."""
@@ -71,6 +77,8 @@ class Doorman:
         """Who has this key or token."""
         if self._token and hmac.compare_digest(text.encode(), self._token.encode()):
             return self._owner()
+        if text.startswith(f"{SHARE}_"):
+            return self._by_link(text)
         key = self.keys.check(text)
         visitor = self._visitor(key) if key is not None else None
         if visitor is not None:
@@ -80,16 +88,18 @@ class Doorman:
     def rights(self, visitor: Visitor) -> Rights:
         """What somebody may do with which projects. Raises OSError, UsageError."""
         roll = self.people.roll if visitor.id != UI else Roll()
-        return roll.rights(visitor.user, visitor.scope)
+        if visitor.runs is None:
+            return roll.rights(visitor.user, visitor.scope)
+        # As much as the one who made the link may see now, and of that the runs of the link, to read.
+        rights = roll.rights(visitor.user, self._best_scope(visitor.user))
+        return msgspec.structs.replace(rights, scope="read", only=frozenset(visitor.runs))
 
     def may_send_to(self, user: str, project: str) -> bool:
         """Whether a user may send runs to a project, with the best of their keys."""
         roll = self.people.roll
         if roll.project(project).kind == "open":
             return True
-        known = roll.users.get(user)
-        scopes = [known.scope] if known is not None else [key.scope for key in self.keys.all() if key.owner == user]
-        return roll.rights(user, "admin" if "admin" in scopes else "write").may_change(project)
+        return roll.rights(user, self._best_scope(user)).may_change(project)
 
     def open_session(self, visitor: Visitor) -> str:
         """The value of a cookie that stands for a visitor until it ends or their key is revoked."""
@@ -113,10 +123,7 @@ class Doorman:
         """Whether they still are: they may have logged out, or their key was revoked."""
         if visitor.session and self._ended.has(visitor.session):
             return False
-        if visitor.id == UI:
-            return True
-        key = self.keys.get(visitor.id)
-        return key is not None and self._visitor(key) is not None
+        return self._by_id(visitor.id) is not None
 
     def _by_session(self, value: str) -> Visitor | None:
         content, _, signature = value.rpartition(".")
@@ -125,11 +132,37 @@ class Doorman:
         id, expires, _ = content.split(".")  # noqa: A001  we signed it, so it has this form
         if int(expires) < self._now() or self._ended.has(value):
             return None
-        if id == UI:
-            return msgspec.structs.replace(self._owner(), session=value) if self._token else None
-        key = self.keys.get(id)
-        visitor = self._visitor(key) if key is not None else None
+        visitor = self._by_id(id)
         return msgspec.structs.replace(visitor, session=value) if visitor is not None else None
+
+    def _best_scope(self, user: str) -> Scope:
+        """What a user may do with the best of their keys."""
+        known = self.people.roll.users.get(user)
+        scopes = [known.scope] if known is not None else [key.scope for key in self.keys.all() if key.owner == user]
+        return max(scopes, key=SCOPES.index, default="read")
+
+    def _by_link(self, text: str) -> Visitor | None:
+        _, id, secret = [*text.split("_", 2), "", ""][:3]  # noqa: A001  the word that users see
+        share = self.people.roll.shares.get(id)
+        expected = share.digest if share is not None else digest("")
+        is_right = hmac.compare_digest(digest(secret), expected)
+        return self._guest(share) if share is not None and is_right else None
+
+    def _guest(self, share: Share) -> Visitor | None:
+        """Whoever came by a link; None where it has expired, or the one who made it may not come in any more."""
+        if share.has_expired(self._now()) or self.people.roll.scope_of(share.by, "read") is None:
+            return None
+        return Visitor(id=GUEST + share.id, name=f"a link of {share.by}", scope="read", user=share.by, runs=share.runs)
+
+    def _by_id(self, id: str) -> Visitor | None:  # noqa: A002
+        """Whoever a session or stream was opened for, if they may still come in."""
+        if id == UI:
+            return self._owner() if self._token else None
+        if id.startswith(GUEST):
+            share = self.people.roll.shares.get(id.removeprefix(GUEST))
+            return self._guest(share) if share is not None else None
+        key = self.keys.get(id)
+        return self._visitor(key) if key is not None else None
 
     def _visitor(self, key: Key) -> Visitor | None:
         """Whoever has a key; None where it has expired, or its user was disabled or is not known."""

@@ -79,7 +79,7 @@ class KeyRing:
             name=name,
             scope=scope,
             made_at=now,
-            digest=_digest(secret),
+            digest=digest(secret),
             user=user,
             expires_at=expires_at,
         )
@@ -102,8 +102,8 @@ class KeyRing:
         prefix, _, rest = text.partition("_")
         name, _, secret = rest.partition("_")
         key = self._read().get(name)
-        expected = key.digest if key is not None else _digest("")
-        is_right = hmac.compare_digest(_digest(secret), expected)
+        expected = key.digest if key is not None else digest("")
+        is_right = hmac.compare_digest(digest(secret), expected)
         return key if is_right and prefix == _PREFIX else None
 
     def _change(self, change: Callable[[list[Key]], list[Key]]) -> None:
@@ -130,5 +130,6 @@ class KeyRing:
             return self._keys
 
 
-def _digest(secret: str) -> str:
+def digest(secret: str) -> str:
+    """What is kept of a secret: it has enough random bits that nobody finds it by trying."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -2,19 +2,23 @@
 
 import os
 import re
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from holter.errors import UsageError
 from holter.journal.kept_files import replace_for_good
-from holter.server.security.keys import Scope
+from holter.server.security.keys import Scope, digest
 from holter.server.security.private_files import locked
-from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, Roll, User, UserKind
+from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, Roll, Share, User, UserKind
 
 MOST_USERS = 10_000
 MOST_DAYS = 36_500
+MOST_SHARES = 10_000
+SHARE = "hs"
+"""What the text of a link begins with, as that of a key does with `hk`."""
 USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 
 _decode = msgspec.json.Decoder(Roll).decode
@@ -129,6 +133,40 @@ class People:
 
         self._change(change)
         return changed[0]
+
+    def add_share(self, runs: Sequence[str], *, by: str, now: float, expires_at: float | None) -> tuple[Share, str]:
+        """Make a link to some runs; returns it with the text that opens it, which nobody can see again.
+
+        Raises UsageError, OSError.
+        """
+        secret = secrets.token_urlsafe(32)
+        share = Share(
+            id=secrets.token_hex(4),
+            digest=digest(secret),
+            runs=tuple(runs),
+            by=by,
+            made_at=now,
+            expires_at=expires_at,
+        )
+
+        def add(roll: Roll) -> Roll:
+            kept = {name: each for name, each in roll.shares.items() if not each.has_expired(now)}
+            if len(kept) >= MOST_SHARES:
+                raise UsageError(f"there are {MOST_SHARES:,} links already: revoke some that nobody uses")
+            return msgspec.structs.replace(roll, shares={**kept, share.id: share})
+
+        self._change(add)
+        return share, f"{SHARE}_{share.id}_{secret}"
+
+    def remove_share(self, id: str) -> None:  # noqa: A002  the word that users see
+        """Make a link worthless. Idempotent. Raises OSError."""
+
+        def remove(roll: Roll) -> Roll:
+            return msgspec.structs.replace(
+                roll, shares={name: each for name, each in roll.shares.items() if name != id}
+            )
+
+        self._change(remove)
 
     def _change(self, change: Callable[[Roll], Roll]) -> None:
         with locked(self._path):

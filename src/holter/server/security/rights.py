@@ -44,6 +44,22 @@ class ProjectRights(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """None for as long as nobody deletes them."""
 
 
+class Share(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A link that shows some runs to whoever has it, as long as the one who made it may see them."""
+
+    id: str
+    digest: str
+    """The SHA-256 of its secret half."""
+    runs: tuple[str, ...]
+    by: str
+    made_at: float
+    expires_at: float | None = None
+
+    def has_expired(self, now: float) -> bool:
+        """Whether it is worthless by now."""
+        return self.expires_at is not None and now >= self.expires_at
+
+
 class Roll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that was decided about people. What is not in it is as it was without: every key for itself, all open."""
 
@@ -51,6 +67,8 @@ class Roll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     projects: dict[str, ProjectRights] = {}
     grants: dict[str, tuple[str, ...]] = {}
     """By run, the users who may send to it beside its owner."""
+    shares: dict[str, Share] = {}
+    """By id."""
 
     def scope_of(self, user: str, scope: Scope) -> Scope | None:
         """What somebody may do with a key of a scope; None where they may not come in any more."""
@@ -82,15 +100,22 @@ class Rights(msgspec.Struct, frozen=True, kw_only=True):
     roll: Roll
     hidden: frozenset[str] = frozenset()
     """Projects that are as good as not there."""
+    only: frozenset[str] | None = None
+    """The runs that are there at all, for who came by a link; None for all."""
 
     @property
     def is_admin(self) -> bool:
         """Admins may do everything."""
         return self.scope == "admin"
 
-    def may_see(self, project: str) -> bool:
-        """Whether they may know that the project's runs exist."""
-        return project not in self.hidden
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is something that they may not know of."""
+        return bool(self.hidden) or self.only is not None
+
+    def may_see(self, run: str, project: str) -> bool:
+        """Whether they may know that a run of a project exists."""
+        return project not in self.hidden and (self.only is None or run in self.only)
 
     def may_change(self, project: str) -> bool:
         """Whether they may send runs to a project, and rename, mark and stop those in it."""
