@@ -245,29 +245,25 @@ async def _read_body(request: Request, most: int, take: Take) -> bytes:
     parts, size, seen = [], 0, 0
     now = asyncio.get_running_loop().time
     until, look_at = now() + BODY_WITHIN_S, now() + SLOW_S
-    stream = aiter(request.stream())
-    while (part := await _next_part(stream, min(until, look_at) - now())) is not None:
-        size += len(part)
-        if size > most:
-            raise _too_large(most)
-        before = now()
-        await take(len(part))
-        waited_s = now() - before
-        until, look_at = until + waited_s, look_at + waited_s
-        parts.append(part)
-        if size - seen >= SLOW_BYTES:
-            seen, look_at = size, now() + SLOW_S
-    return b"".join(parts)
-
-
-async def _next_part(stream: AsyncIterator[bytes], within_s: float) -> bytes | None:
-    """What comes next, None at the end. Raises Refused where it does not come in time."""
     try:
-        async with asyncio.timeout(within_s):
-            return await anext(stream, None)
+        async with asyncio.timeout_at(min(until, look_at)) as limit:
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise _too_large(most)
+                before = now()
+                limit.reschedule(None)
+                await take(len(part))
+                waited_s = now() - before
+                until, look_at = until + waited_s, look_at + waited_s
+                parts.append(part)
+                if size - seen >= SLOW_BYTES:
+                    seen, look_at = size, now() + SLOW_S
+                limit.reschedule(min(until, look_at))
     except TimeoutError:
         why = f"it has {BODY_WITHIN_S:g} s, and at least {SLOW_BYTES:,} bytes of it must come in each {SLOW_S:g} s"
         raise Refused(408, "the body did not arrive in time", why=why, do="send smaller parts") from None
+    return b"".join(parts)
 
 
 def _too_large(most: int) -> Refused:

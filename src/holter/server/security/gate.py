@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from holter.errors import Refused
@@ -67,6 +68,7 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
+@lru_cache(256)
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)

@@ -3,6 +3,7 @@
 import ipaddress
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 
 import msgspec
 
@@ -23,6 +24,7 @@ FAILURES = Rate(0.2, 20)
 """Wrong keys, by address: a right one is never refused because somebody else guessed."""
 
 
+@lru_cache(4096)
 def neighbourhood(address: str) -> str:
     """Whom an address stands for: a customer of a network has 2^64 of IPv6's, so those count as one. Pure."""
     try:
