@@ -7,7 +7,8 @@ HolterError
 │   ├── NotRunnable   there is no such command, or it can't be run
 │   └── RunFinished   the run has ended already
 ├── JournalError      the file can't be read as a journal
-│   └── NewerJournal  a newer holter wrote it: upgrade to read it
+│   ├── NewerJournal  a newer holter wrote it: upgrade to read it
+│   └── Unreadable    holter itself fails over what a run's journals say
 ├── StorageError      the server's index can't do what was asked
 │   ├── OffsetGap     what was appended does not join what is there: send from the offset in it
 │   ├── StorageFull   the disk is full: make room; nothing that was acknowledged is lost
@@ -61,6 +62,10 @@ class JournalError(HolterError):
 
 class NewerJournal(JournalError):
     """The segment was written by a newer holter than this one."""
+
+
+class Unreadable(JournalError):
+    """What a run's journals say makes holter fail; the message is a sentence for people."""
 
 
 class NotKept(HolterError):

@@ -8,8 +8,9 @@ from holter.catalog.completion import complete, complete_files
 from holter.catalog.deletions import Deletions
 from holter.catalog.ended_runs import EndedRuns
 from holter.catalog.run_view import LoadedRun, RunView, is_awaited, load_run
+from holter.catalog.unreadable import reason_of, unreadable_view
 from holter.catalog.verdict import judge
-from holter.errors import JournalError, NoRun
+from holter.errors import JournalError, NoRun, Unreadable
 from holter.journal.rundir import run_directory
 from holter.model.records import KERNEL
 from holter.model.state import Lateness
@@ -55,7 +56,7 @@ class Catalog:
     def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
         """All about one run. Waits a moment where its process has just died and its sidecar is still writing.
 
-        Raises NoRun, NewerJournal, OSError.
+        Raises NoRun, NewerJournal, Unreadable, OSError.
         """
         directory = run_directory(self.data, run)
         deadline = time.monotonic() + patience_s
@@ -109,7 +110,12 @@ class Catalog:
         return [name for name in found if not name.startswith(".")]
 
     def _load(self, directory: str, *, is_patient: bool = True) -> LoadedRun | None:
-        return load_run(directory, now_ns=self._now_ns(), lateness=self._lateness, is_patient=is_patient)
+        try:
+            return load_run(directory, now_ns=self._now_ns(), lateness=self._lateness, is_patient=is_patient)
+        except (JournalError, OSError):
+            raise
+        except Exception as error:  # the boundary: what one run says ends no look at all of them
+            raise Unreadable(f"run {os.path.basename(directory)}: {reason_of(error)}") from error
 
     def _view(self, run: str) -> RunView | None:
         directory = run_directory(self.data, run)
@@ -119,6 +125,8 @@ class Catalog:
             if not os.path.islink(directory) or os.path.exists(directory):  # else somebody removed what it led to
                 self.unreadable[directory] = error.strerror or str(error)
             return None
+        except Unreadable as error:
+            return unreadable_view(directory, because=str(error), at_ns=os.stat(directory).st_mtime_ns)
         except JournalError as error:
             self.unreadable[directory] = str(error)
             return None

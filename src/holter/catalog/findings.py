@@ -102,7 +102,7 @@ def _merged(found: Sequence[tuple[int, Finding]], kind: type[F]) -> F | None:
     known = [finding for _, finding in found if isinstance(finding, kind)]
     if not known:
         return None
-    said: dict[str, object] = {}
+    said: dict[str, object] = msgspec.structs.asdict(known[0])
     for finding in known:
         said |= {name: value for name, value in msgspec.structs.asdict(finding).items() if value not in (None, "", ())}
     return msgspec.convert(said, kind, from_attributes=True)

@@ -1,10 +1,9 @@
 """What the sidecar's samples say about the GPUs, for runs of whose GPUs nobody kept events."""
 
-import math
 import re
 from collections.abc import Sequence
 
-from holter.catalog.samples import Samples
+from holter.catalog.samples import Samples, is_number
 from holter.journal.decoding import LoggedRow
 from holter.model.evidence import GpuEvents
 
@@ -36,7 +35,7 @@ def gpu_events_of(samples: Samples) -> GpuEvents | None:
 
 def _curve(rows: Sequence[LoggedRow], key: str) -> list[float]:
     values = (row.values.get(key) for row in rows)
-    return [float(value) for value in values if value is not None and math.isfinite(value)]
+    return [float(value) for value in values if is_number(value)]
 
 
 def _grown(samples: Samples, key: str) -> float | None:

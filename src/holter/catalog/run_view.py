@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.known_facts import in_form
 from holter.catalog.parents_wishes import add_wishes
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
-from holter.model.bounds import within
 from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
     Described,
@@ -70,6 +70,8 @@ class RunView(msgspec.Struct, kw_only=True):
     directory: str = ""
     kind: str = ""
     """`kernel` for a notebook's kernel that is recorded for its own sake."""
+    trouble: str = ""
+    """Why the run can't be shown, where its state is `unreadable`."""
 
 
 class LoadedRun(msgspec.Struct, kw_only=True):
@@ -322,7 +324,7 @@ def merged_facts(digests: list[Digest]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for record in _said(digests, Facts):
         facts |= record.facts
-    return facts
+    return in_form(facts)
 
 
 def _said(digests: Sequence[Digest], kind: type[Record]) -> list[Any]:
@@ -349,7 +351,7 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
         summary=merged_summary(programs),
         config=merged_config(programs),
         host=opened.host,
-        rows=count_rows(programs),
+        rows=sum(each.rows for each in programs),
         last_step=newest.last_step,
         last_row_at=max((each.last_at_ns for each in programs if each.rows), default=0) / 1e9 or None,
         is_stale=outcome.is_stale,
@@ -362,12 +364,7 @@ def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: i
 def count_steps(programs: list[Digest]) -> int:
     """How many steps there are up to the highest one, from 0 on."""
     steps = [each.highest_step for each in programs if each.highest_step is not None]
-    return max(0, within(max(steps) + 1)) if steps else 0
-
-
-def count_rows(programs: list[Digest]) -> int:
-    """All that were logged."""
-    return within(sum(each.rows for each in programs))
+    return max(0, max(steps) + 1) if steps else 0
 
 
 def merged_config(programs: list[Digest]) -> dict[str, Any]:

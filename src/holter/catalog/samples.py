@@ -1,7 +1,7 @@
 """What the sidecar's samples say about the time before the end: memory, pressure, growth."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 import msgspec
 
@@ -19,6 +19,8 @@ GROWTH_WINDOWS_S = (600.0, 300.0, 120.0, 60.0, 30.0, 10.0)
 STEADY = 0.8
 """The share of a curve that a straight line must explain to be called growth."""
 MOST_LEVELS = 32
+LARGEST_SAMPLE = 1e100
+"""What a host can measure, and whose square is still a number."""
 OWN = "system/process/anon_bytes"
 
 Values = Mapping[str, float]
@@ -95,7 +97,7 @@ def with_counters(memory: Memory, counters: Counters) -> Memory:
 
 def growth_of(curve: Sequence[tuple[int, float | None]]) -> tuple[float | None, float]:
     """Units per second and for how long it went on like that: the longest window that is nearly a straight line."""
-    known = [(at_ns / 1e9, value) for at_ns, value in curve if value is not None and math.isfinite(value)]
+    known = [(at_ns / 1e9, value) for at_ns, value in curve if is_number(value)]
     if len(known) < 3:
         return None, 0.0
     end = known[-1][0]
@@ -165,4 +167,9 @@ def _opposite(rate: float | None) -> float | None:
 
 def _known(values: Values, key: str) -> float | None:
     value = values.get(key)
-    return None if value is None or not math.isfinite(value) else float(value)
+    return float(value) if is_number(value) else None
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a sample is one that can be reckoned with."""
+    return isinstance(value, int | float) and abs(value) <= LARGEST_SAMPLE

@@ -1,7 +1,8 @@
 """Turns the frames of a segment back into records and rows."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Any, NamedTuple, Never
 
 import msgspec
 
@@ -20,8 +21,22 @@ class LoggedRow(NamedTuple):
     values: dict[str, Any]
 
 
-_decoders = {number: msgspec.msgpack.Decoder(struct) for number, struct in KINDS.items()}
-_loose = msgspec.msgpack.Decoder(tuple[Whole, Instant, dict[str, Any]])
+def _no_extension(code: int, data: memoryview) -> Never:
+    raise ValueError(f"a value of the unknown type {code} in {len(data)} bytes")
+
+
+_decoders = {number: msgspec.msgpack.Decoder(struct, ext_hook=_no_extension) for number, struct in KINDS.items()}
+_loose = msgspec.msgpack.Decoder(tuple[Whole, Instant, dict[str, Any]], ext_hook=_no_extension)
+_TREES = {
+    number: field.name
+    for number, struct in KINDS.items()
+    for field in msgspec.structs.fields(struct)
+    if field.type == dict[str, Any]
+}
+"""The field of a record that may hold anything."""
+DEEPEST = 100
+_BRANCHES = {dict, list}
+_KNOWN = {NoneType, bool, int, float, str, *_BRANCHES}
 # What msgspec raises for bytes that are no msgpack, not ours, not text or nested too deeply.
 _UNREADABLE = (msgspec.MsgspecError, MemoryError, RecursionError, TypeError, ValueError)
 
@@ -72,11 +87,35 @@ def decode_control(data: bytes, frame: Frame) -> Record | LoggedRow | None:
     payload = memoryview(data)[frame.at + HEAD.size : frame.stop]
     try:
         if frame.kind == LOOSE_ROW:
-            return LoggedRow(*_loose.decode(payload))
+            row = LoggedRow(*_loose.decode(payload))
+            return row if _is_plain(row.values) else None
         record = _decoders[frame.kind].decode(payload) if frame.kind in _decoders else None
     except _UNREADABLE:
         return None
-    return None if isinstance(record, Declared) and not _is_known_layout(record) else record
+    if isinstance(record, Declared):
+        return record if _is_known_layout(record) else None
+    tree = getattr(record, _TREES.get(frame.kind, ""), None)
+    return record if tree is None or _is_plain(tree) else None
+
+
+def _is_plain(tree: Mapping[Any, Any]) -> bool:
+    """Whether people, and JSON, can be told of it: names are texts, and it is not nested without end."""
+    level: list[Any] = [tree]
+    for _ in range(DEEPEST):
+        inner = []
+        for branch in level:
+            if type(branch) is dict and not {str}.issuperset(map(type, branch)):
+                return False
+            values = branch.values() if type(branch) is dict else branch
+            kinds = set(map(type, values))
+            if not kinds <= _KNOWN:
+                return False
+            if kinds & _BRANCHES:
+                inner += [each for each in values if type(each) in _BRANCHES]
+        if not inner:
+            return True
+        level = inner
+    return False
 
 
 def _is_known_layout(declared: Declared) -> bool:

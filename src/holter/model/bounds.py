@@ -11,6 +11,8 @@ LAST_STEP = (1 << 62) - 1
 LAST_NS = 1 << 62
 """A moment of the year 2116."""
 
+Small = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+"""What the system calls take: of processes, signals, ends."""
 Whole = Annotated[int, msgspec.Meta(ge=-LARGEST - 1, le=LARGEST)]
 Instant = Annotated[int, msgspec.Meta(ge=0, le=LAST_NS)]
 """In nanoseconds since 1970."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from holter.model.bounds import Instant, Seconds, Whole
+from holter.model.bounds import Instant, Seconds, Small, Whole
 
 Row = dict[str, Any]
 
@@ -31,15 +31,15 @@ class Opened(Record, frozen=True, kw_only=True):
     writer: str
     host: str
     boot_id: str
-    pid: Whole
+    pid: Small
     process_started: Whole
     holter: str
-    attempt: Whole = 1
-    rank: Whole | None = None
+    attempt: Small = 1
+    rank: Small | None = None
     pid_namespace: str = ""
     launcher: str = ""
     """The journal of the `holter run` under which this process belongs to its run."""
-    kernel_parent: Whole = 0
+    kernel_parent: Small = 0
     """Of a notebook's kernel: the process that started it, and that may end it."""
 
 
@@ -165,10 +165,10 @@ class Raised(Record, frozen=True, kw_only=True):
 class Signalled(Record, frozen=True, kw_only=True):
     """A signal that the program handles arrived, or one that told `holter run` and its command to end."""
 
-    signal: Whole
-    code: Whole | None = None
+    signal: Small
+    code: Small | None = None
     """`si_code`, where `holter run` says so: 0 and below when a process sent it, above 0 when a terminal did."""
-    sender_pid: Whole = 0
+    sender_pid: Small = 0
     sender_uid: Whole = 0
     sender: str = ""
     """The sender's command, where it could still be read."""
@@ -209,16 +209,16 @@ class Beat(Record, frozen=True, kw_only=True):
     """The sidecar is alive and so are these processes."""
 
     monotonic_ns: Whole
-    pids: tuple[Whole, ...] = ()
+    pids: tuple[Small, ...] = ()
 
 
 class Exited(Record, frozen=True, kw_only=True):
     """A process is gone; `status` is its wait status where somebody could read it."""
 
     journal: str
-    pid: Whole
+    pid: Small
     source: str
-    status: Whole | None = None
+    status: Small | None = None
     max_rss_bytes: Whole | None = None
     """The most memory that it, or any one of its children, had at a time; only who waited for it knows."""
     user_s: Seconds | None = None
@@ -229,7 +229,7 @@ class Exited(Record, frozen=True, kw_only=True):
 class Launched(Record, frozen=True, kw_only=True):
     """`holter run` started this process; the end of it is the end of the launcher's journal."""
 
-    pid: Whole
+    pid: Small
     process_started: Whole
     command: tuple[str, ...]
 
@@ -253,17 +253,17 @@ class ChildExited(Record, frozen=True, kw_only=True):
     Its parent and the sidecar may both say so: the same pid at about the same time is the same child.
     """
 
-    pid: Whole
+    pid: Small
     source: str
     """`multiprocessing` where its parent waited for it; else as in `Exited`."""
-    status: Whole | None = None
+    status: Small | None = None
     name: str = ""
     """What multiprocessing called it."""
     command: str = ""
     process_started: Whole = 0
     times: Whole = 1
     """How many like it there were by then; of many only some are written down."""
-    parent_signal: Whole | None = None
+    parent_signal: Small | None = None
     """The last signal that its parent sent it through multiprocessing, 0 for none; None where nobody looked."""
 
 
@@ -291,7 +291,7 @@ class Looked(Record, frozen=True, kw_only=True):
     """A source was asked about the end of a process; `holter.model.evidence` has the form of each answer."""
 
     source: str
-    pid: Whole = 0
+    pid: Small = 0
     """The process that it is about; 0 for the whole run."""
     found: dict[str, Any] = {}
     because: str = ""

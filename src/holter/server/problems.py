@@ -18,6 +18,7 @@ from holter.errors import (
     StorageDamaged,
     StorageError,
     StorageFull,
+    Unreadable,
     UsageError,
 )
 
@@ -55,6 +56,7 @@ _STATUS: tuple[tuple[type[HolterError], int, str], ...] = (
     (NoRun, 404, "look at the list of runs"),
     (NoBlob, 404, ""),
     (UsageError, 400, ""),
+    (Unreadable, 422, "upgrade holter; if that does not help, report it"),
     (JournalError, 422, "send the journal from its beginning, as its file has it"),
     (DigestMismatch, 422, "send the file again from its beginning"),
 )

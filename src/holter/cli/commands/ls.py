@@ -92,7 +92,7 @@ def _row(view: RunView, seen: Look, now: float) -> list[Cell]:
         Cell(began(view.started_at, now)),
         Cell(duration(view.duration_s)),
         Cell(f"{view.steps:,}"),
-        Cell(values(dict(itertools.islice(view.summary.items(), VALUES))), "dim"),
+        Cell(clean(view.trouble) or values(dict(itertools.islice(view.summary.items(), VALUES))), "dim"),
     ]
 
 

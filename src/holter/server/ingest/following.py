@@ -115,6 +115,11 @@ class FollowedRun:
         loaded = self._judged[3] if self._judged is not None else None
         return loaded is not None and loaded.is_settled
 
+    @property
+    def is_nameless(self) -> bool:
+        """Whether records came that can't be read, and none that says whose they are."""
+        return not self._digests() and any(each.feed.unknown for each in self._journals.values())
+
     def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
         """Whether whoever asks now is told that it has ended, or that there is no such run."""
         return self._put is None or self._put.state != RUNNING or is_late(self._put, now_ns, lateness)

@@ -10,6 +10,7 @@ import msgspec
 
 from holter.catalog.deletions import Deletions
 from holter.catalog.sightings import Sightings
+from holter.catalog.unreadable import reason_of
 from holter.errors import StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
@@ -19,7 +20,8 @@ from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import Answer, Part, ReceivedRuns, offset_of
-from holter.server.ingest.unreadable import reason_of, unreadable_row
+from holter.server.ingest.run_rows import bounded
+from holter.server.ingest.unreadable import NAMELESS, unreadable_row
 from holter.storage.opening import Storage
 
 if TYPE_CHECKING:
@@ -307,8 +309,10 @@ class Ingest:
         if is_over or (is_quiet and not (projected and projected.is_open)):
             self._settle(run, stamp_ns)
         if projected is None:
+            if followed.is_nameless and run not in self.unreadable:
+                self._say_unreadable(run, NAMELESS)
             return
-        row = msgspec.structs.replace(projected.row, seen_ns=0 if run in self._live else stamp_ns)
+        row = msgspec.structs.replace(bounded(projected.row), seen_ns=0 if run in self._live else stamp_ns)
         if followed.is_news(row):
             self._projected[run] = (followed, row)
 
@@ -330,7 +334,7 @@ class Ingest:
             except Exception as error:  # noqa: BLE001  the boundary, as above
                 followed, row = self._projected.pop(run)
                 followed.has_kept(row)  # it is tried again when it is another
-                self._say_unreadable(run, error)
+                self._say_unreadable(run, reason_of(error))
         return done
 
     def _put(self, runs: list[str]) -> None:
@@ -351,11 +355,11 @@ class Ingest:
             self._quiet.stamps[run] = followed.stamp_ns()
         except OSError:  # removed meanwhile
             return
-        self._say_unreadable(run, error)
+        self._say_unreadable(run, reason_of(error))
         self.trouble[run] = self.unreadable[run]
 
-    def _say_unreadable(self, run: str, error: Exception) -> None:
-        self.unreadable[run] = because = reason_of(error)
+    def _say_unreadable(self, run: str, because: str) -> None:
+        self.unreadable[run] = because
         at_ns = self._quiet.stamps.get(run) or self._clock.now_ns()
         before = self._storage.runs.get(run)
         self._storage.runs.put([unreadable_row(run, before, because=because, at_ns=at_ns)])

@@ -1,6 +1,7 @@
 """A run's row from the digests of its journals. Pure, but for a look at processes of this host."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -8,7 +9,6 @@ from holter.catalog.rules_stamp import rules_stamp
 from holter.catalog.run_view import (
     PROGRAM,
     awaited_processes,
-    count_rows,
     count_steps,
     counted_marks,
     described_as,
@@ -22,12 +22,15 @@ from holter.catalog.run_view import (
     witnesses,
 )
 from holter.journal.digest import Digest
+from holter.model.bounds import LARGEST, within
 from holter.model.records import Described
 from holter.model.state import RUNNING, Lateness, Outcome, Witness, settle
 from holter.probes.identity import ProcessIdentity
 from holter.storage.runs import RunRow
 
 _FAR_AWAY_NS = 1 << 62
+# Of a name, a reason or notes; of one tag, and how many there may be.
+MOST_TEXT, MOST_WORD, MOST_WORDS = 20_000, 1000, 1000
 SILENT = "nothing more was heard from it, and its process can't be seen from here"
 
 
@@ -69,6 +72,24 @@ def project_run(run: str, digests: Sequence[Digest], *, moment: Moment) -> Proje
     row = _row(run, programs, moment)
     row = msgspec.structs.replace(row, **_ends(early, late), **edits(ordered), heard_ns=heard_ns)
     return Projected(row, is_open=early.state == RUNNING and not awaited)
+
+
+def bounded(row: RunRow) -> RunRow:
+    """The row with no number that a store can't hold, and no text that a table can't show."""
+    found = {name: getattr(row, name) for name in row.__struct_fields__}
+    cut = {name: _cut(value) for name, value in found.items() if name not in ("id", "config", "summary")}
+    changed = {name: value for name, value in cut.items() if value is not found[name]}
+    return msgspec.structs.replace(row, **changed) if changed else row
+
+
+def _cut(value: Any) -> Any:
+    if type(value) is int:
+        return value if -LARGEST <= value <= LARGEST else within(value)
+    if type(value) is str:
+        return value if len(value) <= MOST_TEXT else f"{value[:MOST_TEXT]}…"
+    if type(value) is tuple and (len(value) > MOST_WORDS or any(len(word) > MOST_WORD for word in value)):
+        return tuple(word[:MOST_WORD] for word in value[:MOST_WORDS])
+    return value
 
 
 def awaited_journals(digests: Sequence[Digest], seen: Sequence[Witness]) -> list[str]:
@@ -127,7 +148,7 @@ def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
         attempt=opened.attempt,
         started_ns=described.started_ns,
         last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
-        rows=count_rows(programs),
+        rows=sum(each.rows for each in programs),
         steps=count_steps(programs),
         last_step=newest.last_step,
         config=merged_config(programs),

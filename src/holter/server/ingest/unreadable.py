@@ -5,7 +5,7 @@ import msgspec
 from holter.model.state import UNREADABLE
 from holter.storage.runs import RunRow
 
-MOST_SAID = 300
+NAMELESS = "none of its journals says who wrote it: the record that does is damaged, or a newer holter wrote it"
 
 
 def unreadable_row(run: str, before: RunRow | None, *, because: str, at_ns: int) -> RunRow:
@@ -24,10 +24,3 @@ def unreadable_row(run: str, before: RunRow | None, *, because: str, at_ns: int)
         cause=None,
         seen_ns=0,
     )
-
-
-def reason_of(error: Exception) -> str:
-    """A sentence for people."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    said = said.encode("utf-8", "replace").decode()[:MOST_SAID]
-    return f"holter can't show it ({said}); what was recorded is whole, and a newer holter may be able to"

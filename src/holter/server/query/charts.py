@@ -53,7 +53,8 @@ def draw_mean(storage: Storage, chart: Chart) -> Buckets:
     last = max(float(line.last[-1]) for line in drawn) if chart.last is None else chart.last
     if len(drawn) > 1:
         drawn = draw(storage, msgspec.structs.replace(chart, first=first, last=last))
-    places = np.concatenate([(line.first.astype(np.float64) + line.last) / 2 for line in drawn])
+    # Each by itself: the sum of two huge ones is infinite.
+    places = np.concatenate([line.first.astype(np.float64) / 2 + line.last.astype(np.float64) / 2 for line in drawn])
     means = np.concatenate([line.mean for line in drawn])
     order = np.argsort(places, kind="stable")
     count = min(chart.buckets, _most_buckets(drawn, last - first, is_even=chart.x == STEP))
