@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -11,6 +12,7 @@ from holter.journal.digest import read_opened, read_project
 from holter.journal.ranges import JournalStream
 from holter.journal.rundir import list_segments
 from holter.journal.stop_request import StopRequest
+from holter.model.records import Opened
 from holter.model.secrets import masked
 from holter.probes.identity import host_name
 from holter.wire.batches import (
@@ -27,7 +29,9 @@ from holter.wire.batches import (
 )
 from holter.wire.connection import Connection, quoted
 
-BATCH_BYTES = 4 << 20
+BATCH_BYTES, LEAST_BATCH_BYTES = 4 << 20, 128 << 10
+# A message that takes longer than this holds heartbeats up: the next one is smaller.
+SLOW_S = 4.0
 LEVEL = 1
 # A text is looked through for secrets together with so much of what was sent before it.
 OVERLAP_BYTES = 8 << 10
@@ -73,6 +77,8 @@ class RunSender:
         self._is_alone = is_alone
         self._streams: dict[str, JournalStream] = {}
         self._foreign: dict[str, bool] = {}
+        self._writers: dict[str, Opened] = {}
+        self._room = BATCH_BYTES
         self._have: dict[str, int] | None = None
         self._batches = 0
 
@@ -82,6 +88,13 @@ class RunSender:
         self._have = {**found.transcripts, **found.journals}
         self.files = found.files
         self.there = found.run or self.run
+
+    def _fit(self, took_s: float) -> None:
+        """Send less at once where the way is slow: a heartbeat must not wait behind minutes of rows."""
+        if took_s > SLOW_S:
+            self._room = max(LEAST_BATCH_BYTES, self._room // 2)
+        elif took_s < SLOW_S / 4:
+            self._room = min(BATCH_BYTES, self._room * 2)
 
     def send(self, *, is_final: bool = False, with_foreign: bool = True) -> Sent:
         """Send one batch. Raises Refused, Unreachable, OSError.
@@ -93,7 +106,11 @@ class RunSender:
         parts, is_all = self._collect(is_final=is_final, with_foreign=with_foreign)
         if not parts:
             return Sent()
-        kept = self._post(parts)
+        began = time.monotonic()
+        try:
+            kept = self._post(parts)
+        finally:
+            self._fit(time.monotonic() - began)
         grown = sum(self._take(part, kept) for part in parts)
         # It may have kept less, to be sent again; but where nothing moves, nothing is gained by trying at once.
         has_moved = any(self._have_of(part) != part.range.offset for part in parts)
@@ -155,18 +172,20 @@ class RunSender:
 
     def _collect(self, *, is_final: bool, with_foreign: bool) -> tuple[list[Part], bool]:
         """A batch, and whether it is all that there is."""
-        room = BATCH_BYTES
+        room = self._room
         parts: list[Part] = []
         for part in self._parts(is_final=is_final, with_foreign=with_foreign):
             parts.append(part)
             room -= len(part.data)
             if room <= 0 or len(parts) >= MOST_RANGES:
                 return parts, False
-        return parts, all(len(part.data) < BATCH_BYTES // 2 for part in parts)
+        return parts, all(len(part.data) < self._room // 2 for part in parts)
 
     def _parts(self, *, is_final: bool, with_foreign: bool) -> Iterator[Part]:
         have = self._have or {}
-        for journal, paths in list_segments(self.directory).items():
+        # Heartbeats first: whatever waits behind them, the run is seen to be alive.
+        journals = sorted(list_segments(self.directory).items(), key=lambda item: not self._is_sidecar(*item))
+        for journal, paths in journals:
             if journal in self.refused or (not with_foreign and self._is_foreign(journal, paths)):
                 continue
             offset = have.get(journal, 0)
@@ -186,7 +205,7 @@ class RunSender:
     def _read_journal(self, journal: str, paths: list[str], *, offset: int, is_final: bool) -> bytes:
         """What follows an offset, over the ends of segments; half of a batch where there is more than that."""
         stream = self._streams.setdefault(journal, JournalStream())
-        data, most = b"", BATCH_BYTES // 2
+        data, most = b"", self._room // 2
         while more := stream.read(paths, offset + len(data), most=most - len(data), is_final=is_final):
             data += more
             if len(data) >= most:
@@ -197,14 +216,27 @@ class RunSender:
         if self._is_alone:
             return False
         if journal not in self._foreign:
-            try:
-                opened = read_opened(paths[-1])
-            except OSError:
-                return False
+            opened = self._opened(journal, paths)
             if opened is None:
                 return False
             self._foreign[journal] = opened.host != host_name()
         return self._foreign[journal]
+
+    def _is_sidecar(self, journal: str, paths: list[str]) -> bool:
+        opened = self._opened(journal, paths)
+        return opened is not None and opened.writer == "sidecar"
+
+    def _opened(self, journal: str, paths: list[str]) -> Opened | None:
+        """Who writes a journal; None where that can't be read yet."""
+        if journal not in self._writers:
+            try:
+                opened = read_opened(paths[-1])
+            except OSError:
+                return None
+            if opened is None:
+                return None
+            self._writers[journal] = opened
+        return self._writers[journal]
 
     def _read_text(self, name: str, offset: int, *, is_final: bool) -> bytes:
         start = max(0, offset - OVERLAP_BYTES)
@@ -213,7 +245,7 @@ class RunSender:
                 if os.fstat(file.fileno()).st_size <= offset:
                     return b""
                 file.seek(start)
-                data = file.read(offset - start + BATCH_BYTES // 2)
+                data = file.read(offset - start + self._room // 2)
         except FileNotFoundError:  # it made room for a newer piece
             return b""
         if name.endswith(".idx"):

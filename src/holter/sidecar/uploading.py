@@ -23,6 +23,10 @@ FIRST_WAIT_S, MOST_WAIT_S = 0.5, 60.0
 # A server that has no place for us is asked again only so often, however long that lasts.
 REFUSED_WAIT_S = 60.0
 MOST_RETRY_AFTER_S = 600.0
+# A server may ask for fewer messages, but not so few that the run would look dead there.
+LEAST_PACE_S, MOST_PACE_S = 0.2, 12.0
+# One that is too busy says when it has time again: then no wait is longer than this, or what it says.
+BUSY_WAIT_S = 15.0
 FILES_EVERY_S = 10.0
 # Journals of other hosts are left to the sidecars there for so long.
 FOREIGN_EVERY_S = 30.0
@@ -44,6 +48,8 @@ class Backoff:
         self._failures = min(self._failures + 1, 16)
         if isinstance(error, Refused) and error.retry_s is None and error.status < 500:
             wait_s = REFUSED_WAIT_S
+        if isinstance(error, Refused) and error.retry_s is not None:
+            wait_s = min(wait_s, BUSY_WAIT_S)
         asked_s = min(MOST_RETRY_AFTER_S, float(error.retry_s or 0))
         return max(wait_s * (0.5 + 0.5 * self._jitter()), asked_s * (1 + 0.1 * self._jitter()))
 
@@ -132,7 +138,7 @@ class Uploader:
                 sender.ask()  # whoever else sends them may have done so by now
         sent = sender.send(with_foreign=with_foreign)
         if sent.bytes:
-            self._pace_s = sent.pace_s
+            self._pace_s = min(max(sent.pace_s, LEAST_PACE_S), MOST_PACE_S)
         self._pass_on(sent)
         self._tell_id(sender.there)
         return sent

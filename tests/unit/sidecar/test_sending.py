@@ -24,6 +24,8 @@ class Keeper:
         self.kept: dict[str, bytes] = {}
         self.withheld = withheld
         self.largest = 0
+        self.sent: list[list[str]] = []
+        """The names in each message."""
 
     def ask(self, method: str, path: str, **sent: Any) -> Answer:
         if path.endswith("/claim"):
@@ -33,6 +35,7 @@ class Keeper:
             return Answer(200, msgspec.json.encode(Holdings(journals=offsets, transcripts={}, files={})))
         head, parts = decode_batch(zstandard.decompress(sent["data"]))
         self.largest = max(self.largest, sum(map(len, parts)))
+        self.sent.append([each.name for each in head.ranges])
         for each, data in zip(head.ranges, parts, strict=True):
             have = self.kept.get(each.name, b"")
             if each.offset <= len(have):
@@ -94,3 +97,50 @@ class Refuser(Keeper):
 
 def test_a_server_that_keeps_nothing_is_not_asked_for_ever(journal: RemoteJournal) -> None:
     assert send_all(sender_to(Refuser(), journal)) == 1
+
+
+def test_heartbeats_travel_ahead_of_rows_that_wait(journal: RemoteJournal) -> None:
+    """However many processes have however much to send."""
+    for _ in range(3):
+        RemoteJournal(journal.directory, "r1", clock=journal.clock, writer="worker").log(8_000)
+    sidecar = RemoteJournal(journal.directory, "r1", clock=journal.clock, writer="sidecar")
+    keeper = Keeper()
+    sender = sender_to(keeper, journal)
+    for _ in range(3):
+        sidecar.beat()
+        assert not sender.send().is_all
+        assert keeper.kept[sidecar.id] == sidecar.stream()
+    assert [names[0] for names in keeper.sent] == [sidecar.id] * 3
+
+
+class Slow(Keeper):
+    """At the other end of a bad line: a message takes as long as it is large."""
+
+    now = 0.0
+
+    def ask(self, method: str, path: str, **sent: Any) -> Answer:
+        answer = super().ask(method, path, **sent)
+        self.now += self.largest_sent(sent.get("data", b"")) / 10_000
+        return answer
+
+    def largest_sent(self, data: bytes) -> int:
+        return sum(map(len, decode_batch(zstandard.decompress(data))[1])) if data[:4] == b"\x28\xb5\x2f\xfd" else 0
+
+
+def test_over_a_slow_line_messages_get_smaller_so_that_heartbeats_come_in_time(
+    journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.sidecar.sending.LEAST_BATCH_BYTES", 10_000)
+    slow = Slow()
+    monkeypatch.setattr("holter.sidecar.sending.time.monotonic", lambda: slow.now)
+    sender = sender_to(slow, journal)
+    took = []
+    for _ in range(8):
+        before = slow.now
+        sender.send()
+        took.append(slow.now - before)
+    assert took[0] > 9
+    assert max(took[4:]) < 5
+    while not sender.send(is_final=True).is_all:
+        pass
+    assert slow.kept[journal.id] == journal.stream()

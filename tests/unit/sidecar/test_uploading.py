@@ -61,3 +61,16 @@ def test_hours_without_a_server_are_a_try_a_minute_and_end_within_one() -> None:
         tries += 1
     assert 360 <= tries <= 760
     assert backoff.next_s(Unreachable("no answer")) <= 60
+
+
+def test_a_busy_server_is_not_left_alone_for_longer_than_it_asks_for() -> None:
+    backoff = Backoff(jitter=lambda: 1.0)
+    waits = [backoff.next_s(Refused(503, "too much is sent at once", retry_s=5)) for _ in range(20)]
+    assert max(waits) == 15.0
+
+
+def test_an_index_that_is_behind_gets_fewer_messages_before_any_is_refused() -> None:
+    pacer = Pacer()
+    assert pacer.note("one", 100.0, is_watched=True, behind_s=0.5) == 0.5
+    assert pacer.note("one", 100.0, is_watched=True, behind_s=8.0) == 4.0
+    assert pacer.note("one", 100.0, is_watched=True, behind_s=600.0) == 10.0

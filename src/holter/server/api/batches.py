@@ -46,13 +46,16 @@ def receive_batches(visits: Sequence[tuple[Visit, AskedBatch]]) -> list[Kept | E
     """The same for many senders: all that they sent is brought to the disk at once."""
     answers: list[Kept | Exception | None] = [None] * len(visits)
     opened: dict[int, _Message] = {}
+    size = 0
     for place, (visit, asked) in enumerate(visits):
         try:
             opened[place] = _open(visit, asked.run)
+            size += sum(len(part.data) for part in opened[place].parts)
         except Exception as error:  # noqa: BLE001  the boundary: one message that fails is one message
             answers[place] = error
-        if sum(len(part.data) for message in opened.values() for part in message.parts) > MOST_AT_ONCE:
+        if size > MOST_AT_ONCE:
             _keep(opened, answers)
+            size = 0
     _keep(opened, answers)
     return [answer for answer in answers if answer is not None]
 
@@ -104,7 +107,9 @@ def _answer(message: _Message) -> Kept:
         offsets=offsets,
         refused=refused,
         stop=read_stop_request(desk.casebook.directory(run)),
-        pace_s=desk.pacer.note(run, time.monotonic(), is_watched=desk.changes.readers > 0),
+        pace_s=desk.pacer.note(
+            run, time.monotonic(), is_watched=desk.changes.readers > 0, behind_s=desk.ingest.behind_s
+        ),
     )
 
 

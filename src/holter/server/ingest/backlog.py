@@ -146,13 +146,17 @@ class Backlog:
             bytes=sum(each.bytes for each in waiting),
         )
 
-    def patient(self, lateness: Lateness, now_ns: int) -> Lateness:
-        """When silence means something: what the index does not know yet is nobody's silence."""
+    def behind_s(self, now_ns: int) -> float:
+        """The seconds of `lag`, as somebody saw it a moment ago."""
         with self._lock:
             if self._looked is None or abs(now_ns - self._looked[0]) > FRESH_NS:
                 waiting = [*self._arrived.values(), *self._taken.values()]
                 self._looked = (now_ns, self._late_ns(waiting, now_ns))
-            behind_s = self._looked[1] / 1e9
+            return self._looked[1] / 1e9
+
+    def patient(self, lateness: Lateness, now_ns: int) -> Lateness:
+        """When silence means something: what the index does not know yet is nobody's silence."""
+        behind_s = self.behind_s(now_ns)
         return Lateness(lateness.stale_s + behind_s, lateness.crashed_s + behind_s) if behind_s else lateness
 
     def _let_go(self, waiting: _Waiting) -> None:

@@ -19,8 +19,11 @@ class Pacer:
         self._pruned_at = 0.0
         self._live = 0
 
-    def note(self, run: str, now: float, *, is_watched: bool) -> float:
-        """A run has sent something; returns how many seconds it should wait before it sends again."""
+    def note(self, run: str, now: float, *, is_watched: bool, behind_s: float = 0.0) -> float:
+        """A run has sent something; returns how many seconds it should wait before it sends again.
+
+        An index that is behind gets fewer messages, which are larger: those cost it less.
+        """
         with self._lock:
             self._heard[run] = now
             if now - self._pruned_at > 1.0:
@@ -28,4 +31,4 @@ class Pacer:
                 self._heard = {each: at for each, at in self._heard.items() if now - at < 2 * MOST_S}
                 self._live = len(self._heard)
             least_s = WATCHED_LEAST_S if is_watched else LEAST_S
-            return min(MOST_S, max(least_s, self._live / MESSAGES_PER_S))
+            return min(MOST_S, max(least_s, self._live / MESSAGES_PER_S, behind_s / 2))
