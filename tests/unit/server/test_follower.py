@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from holter.model.records import Finished
+from holter.model.records import Edited, Finished
 from holter.model.state import Lateness
 from holter.server.desk import Desk, DeskSettings
+from holter.server.ingest.following import Change
 from holter.server.live.changes import Wanted
 from holter.testing.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
@@ -132,3 +133,41 @@ def test_one_thing_that_fails_is_said_once_and_ends_nothing(desk: Desk, capsys: 
     assert desk.follower.call(lambda: 7).result(10) == 7
     with pytest.raises(ZeroDivisionError):
         desk.follower.call(lambda: 1 // 0).result(10)
+
+
+def test_what_somebody_waits_for_goes_ahead_of_what_comes_by_itself(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        Journal(directory(desk, f"r{number}"), alive()).say(named("otter")).log(range(5))
+    done: list[str] = []
+    announce = desk.follower._announce
+
+    def announcing(change: Change) -> None:
+        if not done:  # somebody deletes another run while the first is told
+            other = "r7" if change.run != "r7" else "r8"
+            desk.follower.call(lambda: desk.follower.forget(other))
+            desk.follower.call(lambda: done.append(f"without {other}"))
+        done.append(change.run)
+        announce(change)
+
+    monkeypatch.setattr(desk.follower, "_announce", announcing)
+    tick(desk)
+    told, other = done[1].split()
+    assert (told, other in done, len(done)) == ("without", False, 20)
+    assert (other in desk.follower._open, desk.follower._early) == (False, {})
+
+
+def test_what_is_written_for_somebody_who_waits_is_taken_in_alone(desk: Desk, tmp_path: Path) -> None:
+    """Also where other runs have much more, and where nothing was heard of the run for long."""
+    busy = Journal(directory(desk, "busy"), alive()).say(named("busy"))
+    journal = Journal(directory(desk), alive()).say(named("otter")).log(range(5))
+    tick(desk)
+    desk.ingest._settle("r1", 0)
+    busy.log(range(50_000))
+    journal.say(Edited(at_ns=time.time_ns(), by="ada", name="renamed"))
+    desk.follower.start()
+    desk.follower.take_in("r1")
+    row = desk.storage.runs.get("r1")
+    assert row is not None
+    assert row.name == "renamed"

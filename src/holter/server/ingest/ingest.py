@@ -37,6 +37,8 @@ SETTLED_AFTER_NS = 10 * _S
 LOOK_AT_QUIET_EVERY_NS = 5 * _S
 # How long one `tick` may read, and how long it may write rows: whoever asks meanwhile should not notice.
 READ_S, ROWS_S = 0.15, 0.1
+# When it ends: a server that is started again should not be away for long.
+CLOSE_S = 1.0
 # And, where nothing else is to be read, judge runs again that other rules had judged.
 JUDGE_S = 0.05
 
@@ -146,6 +148,19 @@ class Ingest:
                 self._rows_put.pop(run, None)  # with the next tick
         return [change for change in changes.values() if change]
 
+    def take_in(self, run: str) -> list[Change]:
+        """What one run has that is new, with its row: somebody waits for it. Else as `tick`."""
+        changes: dict[str, Change] = {}
+        deadline = time.monotonic() + READ_S
+        self._wake([run])
+        while run in self._live and self._advance(run, changes) and time.monotonic() < deadline:
+            pass
+        if run in self._live:
+            self._project(run)
+        for kept in self._put_projected():
+            changes.setdefault(kept, Change(kept)).has_row = True
+        return [change for change in changes.values() if change]
+
     @property
     def is_behind(self) -> bool:
         """Whether there is more to read at once: then the next `tick` need not wait."""
@@ -176,9 +191,13 @@ class Ingest:
         self._storage.blobs.delete(run)
 
     def close(self) -> None:
-        """Make everything durable, so that the next start has nothing to repeat. Idempotent."""
+        """Make durable what there is time for: of the rest, the next start repeats the end. Idempotent."""
         self._received.close()
-        self._storage.series.sync()
+        deadline = time.monotonic() + CLOSE_S
+        for run in list(self._live):
+            if time.monotonic() > deadline:
+                break
+            self._storage.series.sync(run)
 
     def _read_some(self, runs: Iterable[str], changes: dict[str, Change]) -> None:
         """Read of each run in turn, until there is no more or the time is up; who had to wait is first next time."""

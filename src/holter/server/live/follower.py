@@ -52,7 +52,9 @@ class Follower(threading.Thread):
         self._died: dict[str, float] = {}
         self._early: dict[str, Change] = {}
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._is_nudged = False
+        self._is_nudged = self._is_calling = False
+        self._deleted: set[str] = set()
+        """While something is told: of these there is nothing more to tell."""
         self._is_leaving = threading.Event()
         self._looked_at = 0.0
         self._complained = ""
@@ -64,7 +66,7 @@ class Follower(threading.Thread):
         while not self._is_leaving.is_set():
             begun = time.monotonic()
             self._is_nudged = False
-            self._do_calls(0.0)
+            self._do_waiting()
             if begun - ticked_at < TICK_S:
                 self._attempt(self._take_in_arrived)
             else:
@@ -73,13 +75,13 @@ class Follower(threading.Thread):
             # Never more than half of the time: others want to be answered.
             soon_at = max(begun + SOON_S, 2 * time.monotonic() - begun)
             while (left_s := self._next_at(soon_at, ticked_at) - time.monotonic()) > 0:
-                self._do_calls(left_s)
+                self._do_next(left_s)
                 if self._is_leaving.is_set():
                     break
-        self._do_calls(0.0)
+        self._do_waiting()
 
     def call(self, work: Callable[[], T]) -> "Future[T]":
-        """Have something done between two ticks."""
+        """Have something done soon: between two ticks, or in the middle of telling what one has brought."""
         future: Future[T] = Future()
 
         def do() -> None:
@@ -101,11 +103,12 @@ class Follower(threading.Thread):
         """Have what was just written to a run's directory read now. Waits for it, a few seconds at most."""
         self._ingest.announce(run)
         with contextlib.suppress(TimeoutError):  # then it comes with a later tick
-            self.call(lambda: self._attempt(self._tick)).result(5)
+            self.call(lambda: self._attempt(lambda: self._tell(self._ingest.take_in(run)))).result(5)
 
     def forget(self, run: str) -> None:
         """Take a run that was deleted out of the index, and say so. Only within `call`. Raises StorageError."""
         self._ingest.forget(run)
+        self._deleted.add(run)
         self._tell_removed()
 
     def close(self) -> None:
@@ -121,11 +124,22 @@ class Follower(threading.Thread):
             return soon_at + TROUBLE_S
         return min(soon_at, ticked_at + TICK_S) if self._is_nudged else ticked_at + TICK_S
 
-    def _do_calls(self, within_s: float) -> None:
+    def _do_next(self, within_s: float) -> None:
         try:
-            self._calls.get(timeout=within_s)() if within_s > 0 else self._calls.get_nowait()()
+            self._calls.get(timeout=within_s)()
         except Empty:
             return
+
+    def _do_waiting(self) -> None:
+        """What people wait for goes ahead of what comes by itself."""
+        if self._is_calling:  # one after the other
+            return
+        self._is_calling = True
+        try:
+            while not self._calls.empty():
+                self._calls.get_nowait()()
+        finally:
+            self._is_calling = False
 
     def _attempt(self, work: Callable[[], None]) -> None:
         try:
@@ -140,19 +154,26 @@ class Follower(threading.Thread):
             self._complained = said
 
     def _take_in_arrived(self) -> None:
-        for change in self._ingest.take_in_arrived():
-            self._announce(change)
+        self._tell(self._ingest.take_in_arrived())
+
+    def _tell(self, changes: list[Change]) -> None:
+        self._deleted.clear()
+        for change in changes:
+            if change.run not in self._deleted:
+                self._announce(change)
+            self._do_waiting()
 
     def _tick(self) -> None:
-        for change in self._ingest.tick():
-            self._announce(change)
+        self._tell(self._ingest.tick())
         self._tell_removed()
         now = time.monotonic()
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
         for run in list(self._open):  # who is late becomes so without a word
-            self._show(run, self._open[run])
+            if (row := self._open.get(run)) is not None:
+                self._show(run, row)
+            self._do_waiting()
         for run in [run for run, at in self._died.items() if now - at >= REMEMBERED_S]:
             del self._died[run]
             if run not in self._open:
