@@ -127,21 +127,23 @@ def sidecar_pids(directory: str) -> set[int]:
     return {record.pid for record in said(directory, Opened, writer="sidecar") if isinstance(record, Opened)}
 
 
-def test_ranks_on_one_host_share_one_sidecar_and_one_run() -> None:
+def test_ranks_on_one_host_share_one_sidecar_and_one_run(tmp_path: Path) -> None:
     source = """
     import os, time, holter
     run = holter.init()
     run.log({"rank": int(os.environ["RANK"])})
     print("logged", flush=True)
-    time.sleep(4)
+    while not os.path.exists(os.environ["MAY_END"]): time.sleep(0.05)
     """
-    ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared") for rank in range(3)]
+    may_end = tmp_path / "may end"
+    ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared", MAY_END=str(may_end)) for rank in range(3)]
     directory = str(data_directory() / "runs" / "shared")
     for rank in ranks:
         first_line(rank)
     wait_until(lambda: len(sidecars(directory)) == 1)  # those of the others have handed over and left
+    may_end.touch()
     for rank in ranks:
-        assert rank.wait(20) == 0
+        assert rank.wait(60) == 0
         rank.communicate()
     loaded = only_run()
     assert (loaded.view.state, loaded.view.rows, loaded.view.attempt) == ("finished", 3, 1)
@@ -159,7 +161,7 @@ def test_the_death_of_any_rank_is_the_runs_death() -> None:
     """
     ranks = [start(source, RANK=str(rank), HOLTER_RUN_ID="shared") for rank in range(2)]
     for rank in ranks:
-        rank.communicate(timeout=20)
+        rank.communicate(timeout=60)
     loaded = only_run()
     assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
 

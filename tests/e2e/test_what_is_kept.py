@@ -634,17 +634,21 @@ def test_the_number_given_to_sys_exit_outside_a_block_is_the_exit_code() -> None
 def test_the_sidecar_keeps_how_each_child_ended_with_its_command() -> None:
     program = run(
         """
-        import signal, subprocess, sys, time, holter
+        import os, signal, subprocess, sys, holter
+        from tests.e2e.seen import wait_for_child_of, wait_until_seen
         run = holter.init()
         sleep = "import time, sys; time.sleep(float(sys.argv[1])); sys.exit(7)"
+        read = "import sys; sys.stdin.read(); sys.exit(7)"
         children = [
             subprocess.Popen([sys.executable, "-c", sleep, "60", "--api-key", "hunter2"]),
             subprocess.Popen(["sh", "-c", "sleep 61; true"]),
-            subprocess.Popen([sys.executable, "-c", sleep, "2.5"]),
+            subprocess.Popen([sys.executable, "-c", read], stdin=subprocess.PIPE),
         ]
-        time.sleep(2)
+        grandchild = wait_for_child_of(children[1].pid)
+        wait_until_seen(grandchild, *[child.pid for child in children])
         children[0].send_signal(signal.SIGSEGV)
-        subprocess.run(["pkill", "-KILL", "-P", str(children[1].pid)])
+        os.kill(grandchild, signal.SIGKILL)
+        children[2].stdin.close()
         print([child.wait() for child in children])
         """
     )
@@ -653,7 +657,7 @@ def test_the_sidecar_keeps_how_each_child_ended_with_its_command() -> None:
     statuses = {command.split("; ")[-1][:40]: (each.status or 0) & ~0x80 for command, each in ends.items()}
     assert statuses["sleep 61"] == signal.SIGKILL
     assert statuses['sys.exit(7)" 60 --api-key …'.replace('"', "")] == signal.SIGSEGV
-    assert statuses["sys.exit(7) 2.5"] == 7 << 8
+    assert statuses["sys.exit(7)"] == 7 << 8
     assert {each.source for each in ends.values()} <= {"pidfd-info", "zombie-stat", "connector"}
     assert not [command for command in ends if "hunter2" in command]
 
@@ -661,15 +665,16 @@ def test_the_sidecar_keeps_how_each_child_ended_with_its_command() -> None:
 def test_the_sidecar_does_not_keep_every_one_of_many_children() -> None:
     run(
         """
-        import subprocess, time, holter
+        import subprocess, holter
+        from tests.e2e.seen import wait_until_seen
         run = holter.init()
-        time.sleep(0.5)
         for _ in range(3):
-            children = [subprocess.Popen(["sleep", "1.2"]) for _ in range(20)]
-            for child in children: child.wait()
+            children = [subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in range(20)]
+            wait_until_seen(*[child.pid for child in children])
+            for child in children: child.communicate()
         """
     )
-    ends = [each for each in children("sidecar") if each.command == "sleep 1.2"]
+    ends = [each for each in children("sidecar") if each.command == "cat"]
     assert [each.times for each in ends] == [1, 2, 3, 4, 8, 16, 32]
 
 
@@ -677,9 +682,12 @@ def test_children_that_nobody_waits_for_are_told_once() -> None:
     run(
         """
         import subprocess, time, holter
+        from tests.e2e.seen import wait_until_seen
         run = holter.init()
-        child = subprocess.Popen(["sh", "-c", "sleep 2; exit 5"])
-        time.sleep(4.5)
+        child = subprocess.Popen(["sh", "-c", "read line; exit 5"], stdin=subprocess.PIPE)
+        wait_until_seen(child.pid)
+        child.stdin.close()
+        time.sleep(2.5)  # two looks at what is nobody's
         """
     )
     ends = [each for each in children("sidecar") if "exit 5" in each.command]
@@ -689,10 +697,11 @@ def test_children_that_nobody_waits_for_are_told_once() -> None:
 def test_a_child_that_ends_a_run_is_told_before_it() -> None:
     run(
         """
-        import os, subprocess, time, holter
+        import os, subprocess, holter
+        from tests.e2e.seen import wait_until_seen
         run = holter.init()
         child = subprocess.Popen(["sleep", "60"])
-        time.sleep(2)
+        wait_until_seen(child.pid)
         child.kill(); child.wait()
         os._exit(1)
         """

@@ -1,0 +1,44 @@
+"""For programs that want to know what their sidecar has in sight; what they import here is in no journal."""
+
+import os
+import time
+
+WITHIN_S = 60.0
+
+
+def wait_until_seen(*pids: int) -> None:
+    """Until some sidecar holds a descriptor of each of these processes, by which it hears of their ends."""
+    deadline = time.monotonic() + WITHIN_S
+    while not {f"Pid:\t{pid}" for pid in pids} <= _held_by_sidecars():
+        assert time.monotonic() < deadline, f"no sidecar has seen {pids}"
+        time.sleep(0.05)
+
+
+def wait_for_child_of(pid: int) -> int:
+    """The first child of a process, once it has one."""
+    deadline = time.monotonic() + WITHIN_S
+    while True:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            if found := file.read().split():
+                return int(found[0])
+        assert time.monotonic() < deadline, f"{pid} has no child"
+        time.sleep(0.02)
+
+
+def _held_by_sidecars() -> set[str]:
+    return {line for pid in os.listdir("/proc") if pid.isdigit() for line in _descriptors(pid)}
+
+
+def _descriptors(pid: str) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            if "holter.sidecar" not in file.read():
+                return []
+        return [line for name in os.listdir(f"/proc/{pid}/fdinfo") for line in _lines(f"/proc/{pid}/fdinfo/{name}")]
+    except OSError:  # gone meanwhile
+        return []
+
+
+def _lines(path: str) -> list[str]:
+    with open(path) as file:
+        return file.read().splitlines()
