@@ -2,7 +2,10 @@
 
 import pytest
 
-from holter.model.secrets import mask, mask_arguments, mask_value, masked, masked_patch, tells_of_secret
+from holter.model.secret_names import tells_of_secret
+from holter.model.secrets import mask, mask_arguments, mask_value, masked, masked_patch
+from tests.innocent_lines import LINES
+from tests.secret_samples import BY_KIND, SAMPLES, Sample, leaks
 
 
 @pytest.mark.parametrize(
@@ -156,3 +159,58 @@ def test_of_a_patch_only_what_is_python_is_code() -> None:
     settings = b"diff --git a/.env b/.env\n+PASSWORD=hunter2\n"
     hidden = python.replace(b"abcdefgh01234567", b"*" * 16) + settings.replace(b"hunter2", b"*******")
     assert masked_patch(python + settings) == hidden
+
+
+def test_at_least_sixty_kinds_are_tried() -> None:
+    assert len({sample.kind for sample in SAMPLES}) >= 60
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.kind)
+def test_every_kind_of_secret_is_found_wherever_it_stands(sample: Sample) -> None:
+    before = [b"", b"\x1b[31m", b'{"text": "', b"a line\r\n", b"x" * 5000 + b" "]
+    shown = [masked(each + sample.text.encode() + b"\n").decode() for each in before]
+    assert [text for text in shown if leaks(sample, text)] == []
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.kind)
+def test_every_kind_of_secret_is_found_in_a_repr(sample: Sample) -> None:
+    assert not leaks(sample, mask(f"failed with {sample.text!r}"))
+    assert not leaks(sample, mask(repr(f"failed\n{sample.text}\nat once")))
+
+
+def test_of_real_lines_without_secrets_at_most_one_in_a_hundred_is_changed() -> None:
+    changed = [line for line in LINES if mask(line) != line]
+    assert len(LINES) >= 500
+    assert len(changed) <= len(LINES) // 100, changed
+
+
+@pytest.mark.parametrize("columns", [64, 70])
+def test_the_rest_of_a_private_key_is_masked_where_its_beginning_is_elsewhere(columns: int) -> None:
+    lines = BY_KIND["RSA PRIVATE KEY" if columns == 64 else "OPENSSH PRIVATE KEY"].text.splitlines()[8:]
+    rest = masked("\n".join(lines).encode()).decode().splitlines()
+    assert [line for line in rest if "*" not in line] == [lines[-1]]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apiKey",
+        "dbPassword",
+        "accessToken",
+        "OPENAI_KEY",
+        "smtp_pass",
+        "secrets.wandb",
+        "model.hub_token",
+        "JWT",
+        "cookie",
+    ],
+)
+def test_a_name_tells_of_a_secret_in_any_case(name: str) -> None:
+    assert tells_of_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["maxTokens", "eosToken", "sortKey", "forward_pass", "password_file", "keyDim", "author"]
+)
+def test_a_name_in_any_case_that_only_looks_like_one_does_not(name: str) -> None:
+    assert not tells_of_secret(name)

@@ -68,6 +68,8 @@ class RunView(msgspec.Struct, kw_only=True):
     tags: tuple[str, ...] = ()
     attempt: int = 1
     directory: str = ""
+    masked: dict[str, int] = {}
+    """How many secrets were hidden in what was recorded, by kind and place."""
     kind: str = ""
     """`kernel` for a notebook's kernel that is recorded for its own sake."""
     trouble: str = ""
@@ -111,7 +113,7 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
     by_itself = settle(seen, [], now_ns=now_ns, lateness=lateness)
     outcome = with_mark(by_itself, counted_marks(digests))
     view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
-    view = msgspec.structs.replace(view, **edits(digests))
+    view = msgspec.structs.replace(view, masked=masked_secrets(digests), **edits(digests))
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
     is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
     return LoadedRun(
@@ -383,6 +385,15 @@ def merged_summary(programs: list[Digest]) -> dict[str, Any]:
         last |= each.last
         by_hand |= each.summary
     return last | by_hand
+
+
+def masked_secrets(digests: list[Digest]) -> dict[str, int]:
+    """What all writers together have hidden."""
+    counts: dict[str, int] = {}
+    for each in digests:
+        for name, count in each.masked.items():
+            counts[name] = counts.get(name, 0) + count
+    return counts
 
 
 def described_as(programs: list[Digest]) -> Described | None:

@@ -88,6 +88,7 @@ def _identity(view: RunView, now: float) -> dict[str, Any]:
     took = f"took {duration(view.duration_s)}" if ended else f"running for {duration(view.duration_s)}"
     known["started"] = f"{moment(view.started_at)} ({age(now - view.started_at)}), {took}"
     known["rows"] = f"{view.rows:,}{_last_row(view)}"
+    known["masked"] = ", ".join(f"{count:,} × {name}" for name, count in view.masked.items())
     return {name: what for name, what in known.items() if what}
 
 

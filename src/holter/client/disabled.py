@@ -7,6 +7,7 @@ from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.sidecar_link import SidecarLink
 from holter.model.clock import Clock
+from holter.model.masking import Masking
 from holter.model.records import Described, Finished, Record
 from holter.recording.settings import Settings
 from holter.recording.voice import Voice
@@ -34,7 +35,7 @@ class NullRecorder(Recorder):
     """Takes everything and keeps nothing."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__("", _nobody, complain=lambda cause, text: False, clock=clock)
+        super().__init__("", _nobody, complain=lambda cause, text: False, clock=clock, masking=Masking())
 
     def log(self, data: Mapping[str, Any], step: int | None, commit: bool | None, /) -> None:
         """Do nothing."""

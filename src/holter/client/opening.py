@@ -20,6 +20,7 @@ from holter.client.wandb_words import Understood
 from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
+from holter.model.masking import Masking
 from holter.model.records import KERNEL, Console, Described, Opened
 from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import identify, this_process
@@ -163,6 +164,7 @@ class _Opening:
 
             enter(run, self.settings.dir, may_show=not self.settings.silent)
         self.voice.tell(f"recording {run.project}/{run.name}; `holter show {run.id}`")
+        run.look_at_config()
         return run
 
     def join(self, directory: str, described: Described, *, attempt: int) -> Run:
@@ -239,9 +241,11 @@ class _Opening:
 
         self.voice.keep_in(directory)
         limit = disk_limit(self.settings, directory)
+        masking = Masking(self.settings.not_secret)
         recorder = Recorder(
-            directory, opened, complain=self.voice.warn, clock=self.clock, limit_bytes=limit, attempt=attempt
+            directory, opened, complain=self.voice.warn, clock=self.clock, masking=masking, limit_bytes=limit
         )
+        recorder.attempt = attempt
         recorder.start_from(self.past.last, self.past.next_step)
         link = active.link(lambda: SidecarLink(self.voice))
         run = Run(self.identity.run, recorder, described, link=link, voice=self.voice, clock=self.clock)
@@ -287,6 +291,7 @@ class _Opening:
             cwd=_as_message(_working_directory()),
             main_file=_as_message(_main_file()),
             upload=upload,
+            not_secret=self.settings.not_secret,
             server_pid=server_pid(os.environ),
         )
         if SIDECAR in witnesses_without():

@@ -12,6 +12,7 @@ from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import CLOCK_ID, Clock
+from holter.model.masking import Masking
 from holter.model.records import Finished, Flushed, Noted, Opened, Record, Totals
 
 LOOK_AFTER_NS = 1_000_000_000
@@ -26,6 +27,7 @@ class Recorder:
     Args:
         opened: makes the record of who writes; called anew in a forked child.
         complain: takes a cause and a sentence for the user; true when that cause is new.
+        masking: hides secrets in whatever is kept.
     """
 
     def __init__(
@@ -35,11 +37,13 @@ class Recorder:
         *,
         complain: Callable[[str, str], bool],
         clock: Clock,
+        masking: Masking,
         limit_bytes: int = -1,
-        attempt: int = 1,
     ) -> None:
         self.directory = directory
-        self.attempt = attempt
+        self.attempt = 1
+        """Which one of the run's this is; set by whoever knows."""
+        self.masking = masking
         self.next_step = 0
         self.each_second: Callable[[], None] = lambda: None
         """Called about once a second while the program logs; must be cheap."""
@@ -54,7 +58,9 @@ class Recorder:
         self._start()
 
     def _start(self) -> None:
-        self.journal = JournalWriter(self.directory, self._prologue, clock=self._clock, limit_bytes=self._limit_bytes)
+        self.journal = JournalWriter(
+            self.directory, self._prologue, clock=self._clock, limit_bytes=self._limit_bytes, masking=self.masking
+        )
         self.rows = RowEncoder(self.journal.append_held)
         self._append_packed = self.rows.append_packed
         self._lock = self.journal.lock
@@ -96,7 +102,7 @@ class Recorder:
             raise UsageError(f"a step must fit 64 bits, got {step}")
         if self._append_packed == self.rows.append_packed and _has_gradient(data):
             self._append_packed = self._append_detached
-        self.rows.append(plain_row(data, self.complain), step, at_ns)
+        self.rows.append(self.masking.row(plain_row(data, self.complain)), step, at_ns)
 
     def _append_detached(self, data: Mapping[str, Any], step: int, at_ns: int, /) -> bool:
         """For programs that log losses as they are: to pack those makes torch warn of our line."""

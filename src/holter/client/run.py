@@ -21,6 +21,7 @@ from holter.client.values import plain_row, plain_tree
 from holter.errors import NotKept, NotSynced, RunFinished
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
+from holter.model.masking import masked_in_words
 from holter.model.records import (
     KERNEL,
     Alerted,
@@ -340,9 +341,14 @@ class Run:
 
     @harmless
     def look_at_config(self) -> None:
-        """Keep what somebody changed inside of a nested value of the configuration: `config["model"]["width"] = 4`."""
+        """Keep what somebody changed inside of a nested value of the configuration: `config["model"]["width"] = 4`.
+
+        And tell the user, once, if secrets were hidden so far, and where they were.
+        """
         if plain_tree(self._config_values, lambda cause, text: None) != self._config_kept:
             self._keep_config()
+        if (counts := self._recorder.masking.counts) and self.is_owned:
+            self._voice.mention(f"masked {self.id}", f"masked {masked_in_words(counts)}")
 
     @harmless
     def rest(self) -> None:

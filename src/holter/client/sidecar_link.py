@@ -87,7 +87,8 @@ class SidecarLink:
     def _understand(self, message: Say | Stop) -> None:
         match message:
             case Say():
-                self._voice.warn(message.cause, message.text)
+                say = self._voice.mention if message.is_by_the_way else self._voice.warn
+                say(message.cause, message.text)
             case Stop():
                 if message.run not in self._stoppable:
                     self._voice.warn(

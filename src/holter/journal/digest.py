@@ -18,6 +18,7 @@ from holter.model.records import (
     CellStarted,
     Configured,
     Described,
+    Masked,
     Opened,
     Record,
     Summarised,
@@ -44,6 +45,8 @@ class Digest(msgspec.Struct):
     cell: CellStarted | None = None
     """The last one that a notebook began."""
     cell_ended: CellEnded | None = None
+    masked: dict[str, int] = {}
+    """How many secrets its writer has hidden, by kind and place."""
     said: list[Record] = []
     skipped: list[Skipped] = []
     unknown: int = 0
@@ -156,6 +159,8 @@ def add_record(result: Digest, record: Record | LoggedRow) -> None:
             result.cell = record
         case CellEnded():
             result.cell_ended = record
+        case Masked():
+            result.masked = record.counts
         case _ if isinstance(record, LASTING):
             result.said.append(record)
 

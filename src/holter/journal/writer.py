@@ -16,7 +16,8 @@ from holter.journal.rundir import make_private, segment_path, used_bytes
 from holter.journal.segment import Segment, begin_segment
 from holter.journal.unsynced import Unsynced
 from holter.model.clock import Clock
-from holter.model.records import LASTING, LATEST, Lost, Record
+from holter.model.masking import Masking
+from holter.model.records import LASTING, LATEST, Lost, Masked, Record
 
 _crc32 = zlib.crc32  # a global is found faster than an attribute
 
@@ -32,18 +33,26 @@ class JournalWriter:
             earlier segments add up to. Lasting records (see `record`) follow by themselves.
         limit_bytes: what the run's directory may take; none where it is negative. Rows leave the last of it to records:
             a run that reached its limit must still be able to say how it ended.
+        masking: hides secrets in records; how many, the journal says by itself.
 
     Thread-safe through `lock`, which a caller may hold over several calls. Not fork-safe: a forked child
     must drop the object and make its own.
     """
 
     def __init__(
-        self, directory: str, prologue: Callable[[], Iterable[bytes]], *, clock: Clock, limit_bytes: int = -1
+        self,
+        directory: str,
+        prologue: Callable[[], Iterable[bytes]],
+        *,
+        clock: Clock,
+        limit_bytes: int = -1,
+        masking: Masking | None = None,
     ) -> None:
         self.id = os.urandom(16)
         self.directory = directory
         self.lock = threading.RLock()
         self.lost = 0
+        self.masking = masking or Masking()
         self._prologue = prologue
         self._clock = clock
         self.limit_bytes = limit_bytes
@@ -103,7 +112,8 @@ class JournalWriter:
                     raise self._explain(error) from error
 
     def record(self, record: Record) -> None:
-        """Append a sentence; the promises of `append` hold."""
+        """Append a sentence without the secrets in it; the promises of `append` hold."""
+        record = self.masking.record(record)
         body = encode_record(record)
         with self.lock:
             self._is_sentence = True
@@ -113,6 +123,13 @@ class JournalWriter:
                 self._is_sentence = False
                 # Also what was not kept now stands at the start of the next segment, unless it is too large for any.
                 self._remember(record, body)
+        self.say_masked()
+
+    def say_masked(self) -> None:
+        """Keep how many secrets were hidden, where these are more than it said last. Raises NotKept."""
+        if self.masking.has_news:
+            self.masking.has_news = False
+            self.record(Masked(at_ns=self._clock.now_ns(), counts=dict(self.masking.counts)))
 
     def sync(self) -> None:
         """Wait until everything appended so far would survive the death of the machine.

@@ -15,7 +15,6 @@ from holter.jupyter.scribe import Log, Scribe
 from holter.jupyter.start_trouble import find_trouble
 from holter.model.clock import Clock
 from holter.model.records import KERNEL, Console, Described, Exited, Facts, KernelAsked, Launched, Record
-from holter.model.secrets import mask_arguments
 from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import identify, this_process
 from holter.recording.identity import new_run_id
@@ -143,7 +142,7 @@ class KernelRun:
         about, at_ns = self.about, self.began_ns
         name = os.path.basename(about.notebook) or about.name
         yield Described(at_ns=at_ns, project=PROJECT, name=name, started_ns=at_ns, kind=KERNEL)
-        shown = tuple(mask_arguments([word.encode(errors="replace").decode() for word in command]))
+        shown = tuple(word.encode(errors="replace").decode() for word in command)
         yield Launched(at_ns=at_ns, pid=self.pid, process_started=started, command=shown)
         yield Facts(at_ns=at_ns, facts={"jupyter": {**msgspec.structs.asdict(about), "server_pid": os.getpid()}})
         yield Console(at_ns=at_ns, stdout=_NOT_KEPT, stderr=_NOT_KEPT)

@@ -185,6 +185,7 @@ class _Launch:
             pumped=pumped,
             upload=chosen_upload(self.settings, complain=self.voice.warn),
             by_launcher=True,
+            not_secret=self.settings.not_secret,
         )
         pidfd = open_pidfd(pid)
         try:
@@ -210,5 +211,5 @@ def _working_directory() -> str:
 
 def _as_environment(options: dict[str, Any]) -> dict[str, str]:
     """The options as the variables that a program which joins reads; its own arguments win over them."""
-    texts = {name: ",".join(value) if name == "tags" else str(value) for name, value in options.items()}
+    texts = {name: ",".join(value) if name in ("tags", "not_secret") else str(value) for name, value in options.items()}
     return {ENVIRONMENT[name]: text for name, text in texts.items()}

@@ -28,7 +28,8 @@ class Listener(threading.Thread):
     def _understand(self, message: Say | Stop) -> None:
         match message:
             case Say():
-                self._voice.warn(message.cause, message.text)
+                say = self._voice.mention if message.is_by_the_way else self._voice.warn
+                say(message.cause, message.text)
             case Stop():
                 if not self._allow_stop:
                     self._voice.warn(

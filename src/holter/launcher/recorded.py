@@ -16,6 +16,7 @@ from holter.launcher.attending import Ending
 from holter.launcher.streams import Streams
 from holter.model.clock import Clock
 from holter.model.evidence import Sender
+from holter.model.masking import Masking
 from holter.model.records import Configured, Console, Described, Exited, Finished, Launched, Record, Signalled
 from holter.probes.identity import identify, this_process
 from holter.recording.identity import identify_run, new_name
@@ -42,7 +43,13 @@ class RecordedCommand:
         self.directory = make_place(settings.dir, self.identity.run, complain=voice.warn)
         self.attempt = self.identity.attempt or self._past.attempts + (0 if self._past.is_alive else 1)
         self.limit_bytes = disk_limit(settings, self.directory)
-        self._journal = JournalWriter(self.directory, self._prologue, clock=clock, limit_bytes=self.limit_bytes)
+        self._journal = JournalWriter(
+            self.directory,
+            self._prologue,
+            clock=clock,
+            limit_bytes=self.limit_bytes,
+            masking=Masking(settings.not_secret),
+        )
 
     @property
     def run(self) -> str:
@@ -79,9 +86,7 @@ class RecordedCommand:
 
     def started(self, pid: int, *, process_started: int, command: list[str]) -> None:
         """Write down which process it is."""
-        from holter.model.secrets import mask_arguments  # while the command runs
-
-        shown = tuple(mask_arguments([os.fsencode(word).decode("utf-8", "replace") for word in command]))
+        shown = tuple(os.fsencode(word).decode("utf-8", "replace") for word in command)
         self._keep(Launched(at_ns=self._clock.now_ns(), pid=pid, process_started=process_started, command=shown))
 
     def prints(self, streams: Streams, transcript: str) -> None:

@@ -370,6 +370,12 @@ class KernelAsked(Record, frozen=True, kw_only=True):
     """A cell was running."""
 
 
+class Masked(Record, frozen=True, kw_only=True):
+    """How many different secrets the writer of this journal has hidden so far, by kind and place; none of them."""
+
+    counts: dict[str, int]
+
+
 LOOSE_ROW = 2
 FIRST_PACKED = 256
 KINDS: dict[int, type[Record]] = {
@@ -400,10 +406,11 @@ KINDS: dict[int, type[Record]] = {
     28: CellStarted,
     29: CellEnded,
     30: KernelAsked,
+    31: Masked,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
-LATEST = (Described, Configured, Summarised, CellStarted, CellEnded)
+LATEST = (Described, Configured, Summarised, CellStarted, CellEnded, Masked)
 """A newer one replaces the older ones."""
 LASTING = (
     Alerted,

@@ -1,90 +1,95 @@
-"""Knows secrets by the names that people give them and by the shapes that services give them. Pure."""
+"""Knows secrets by the names that people give them and by the shapes that services give them. Pure.
 
+`secret_kinds` has the shapes; here is how a text is searched for them, and for values that stand next to telling names.
+"""
+
+import bisect
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from holter.model.secret_kinds import CHARACTERS, SHAPES, SHORTEST, Kind
+from holter.model.secret_names import is_placeholder, is_tokenizers, tells_of_secret
+
+__all__ = ["MASK", "Found", "find_secrets", "mask", "mask_arguments", "mask_value", "masked", "masked_patch", "stars"]
 
 MASK = "…"
-Span = tuple[int, int]
 
-# What each name below ends with, in small letters.
-_LAST_WORDS = ("key", "id", "token", "jwt", "secret", "password", "passwd", "passphrase", "credential", "credentials")
-# Of a tokenizer: `--eos_token "</s>"`, `--max-token 512`.
-_NO_SECRET = r"(?!.*(?:bos|cls|eos|image|mask|max|num|pad|sep|special|stop|unk)[-_.]?token$)"
-_NAME = (
-    rf"(?i)^{_NO_SECRET}[-+~]*([a-z0-9]+[-_.])*"
-    r"((access|api|auth|private|secret|signing)[-_]?key([-_]?id)?|token|jwt|secret|password|passwd|passphrase|credentials?)$"
-)
+
+class Found(NamedTuple):
+    """Where a secret begins and ends, and what kind it is."""
+
+    start: int
+    stop: int
+    kind: str
+
+
+class _Named(NamedTuple):
+    """A name that tells of a secret, by the word in it that is searched for, in small letters."""
+
+    kind: str
+    word: bytes
+    follows: bytes
+    """What may follow it: to look at one byte is ten times as fast as a pattern."""
+    pattern: bytes
+    is_one: Callable[[bytes, re.Match[bytes]], bool]
+    """Whether a match in the text is one; the last group is the value."""
+
+
 _OPAQUE = r"[0-9a-f]{40}|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9+=_]{32,}"
 _LEAST_OPAQUE = 32
-
-# Each by the word with which it begins, in small letters: to search for a word is fifty times as fast as for a pattern.
-# What is to be hidden is the group, or all of it where there is none.
-_IS = rb"[\"']?\]?\s{0,3}[=:]\s{0,3}(?:str\s?=\s?)?(?:[bfr]?[\"'])?"
-_ANY_VALUE = rb"([^\s\"',;&]+)"
-# Of a tokenizer's tokens, only what looks like a key is one.
-_LIKE_A_KEY = rb"((?=[^\s\"',;&]{0,64}\d)[\w./+=-]{16,})"
-_BY_NAME = {
-    b"password": rb"(?i)password" + _IS + _ANY_VALUE,
-    b"passwd": rb"(?i)passwd" + _IS + _ANY_VALUE,
-    b"passphrase": rb"(?i)passphrase" + _IS + _ANY_VALUE,
-    b"key": rb"(?i)(?:(?<=access)|(?<=api)|(?<=auth)|(?<=private)|(?<=secret)|(?<=signing)|(?<=[-_]))key"
-    + _IS
-    + _LIKE_A_KEY,
-    b"token": rb"(?i)token" + _IS + _LIKE_A_KEY,
-    b"secret": rb"(?i)secret" + _IS + _LIKE_A_KEY,
-    b"credential": rb"(?i)credentials?" + _IS + _LIKE_A_KEY,
-}
-_BY_SHAPE = {
-    b"bearer ": rb"(?i)\bbearer ([\w.~+/=-]{16,})",
-    b"basic ": rb"(?i)\bbasic ([\w.~+/=-]{16,})",
-    # `https://token@host` and `https://token:x@host` are secrets too; `ssh://git@host` is none.
-    b"://": rb"://([^/\s:@\"']{0,256}:[^/\s\"']{1,256})@|(?:(?<=http)|(?<=https))://([^/\s:@\"']{1,256})@",
-    b"-----begin ": rb"-----BEGIN [A-Z ]*PRIVATE KEY-----([A-Za-z0-9+/=\s:,.-]*?)(?:-----END|\Z)",
-    b"akia": rb"\bAKIA[0-9A-Z]{16}\b",
-    b"asia": rb"\bASIA[0-9A-Z]{16}\b",
-    b"gh": rb"\bgh[oprsu]_[A-Za-z0-9]{20,}",
-    b"github_pat_": rb"\bgithub_pat_\w{20,}",
-    b"glpat-": rb"\bglpat-[\w-]{20,}",
-    b"hf_": rb"\bhf_[A-Za-z0-9]{20,}",
-    b"sk-": rb"\bsk-[\w-]{20,}",
-    b"xox": rb"\bxox[abeoprs]-[\w-]{10,}",
-    b"hooks.slack.com": rb"hooks\.slack\.com/services/([\w/]{20,})",
-    b"wandb": rb"wandb_v1_\w{20,}|(?i:wandb)[^\n]{0,80}?\b([0-9a-f]{40})\b",
-    b"aiza": rb"\bAIza[\w-]{35}",
-    b"ya29.": rb"\bya29\.[\w-]{20,}",
-    b"npm_": rb"\bnpm_[A-Za-z0-9]{36}",
-    b"pypi-": rb"\bpypi-[\w-]{50,}",
-    b"dapi": rb"\bdapi[0-9a-f]{32}",
-    b"eyj": rb"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",
-}
+_IS = rb"\\?[\"']?\]?\s{0,3}(?:=>|:=|[=:])\s{0,3}(?:str\s?=\s?)?"
+_QUOTED = rb"(?:[bfru]{0,2}(?:\\?\"([^\"\n]{1,512}?)\\?\"|\\?'([^'\n]{1,512}?)\\?')|\\?[\"']?"
+_ANY_VALUE = _QUOTED + rb"([^\s\"',;&]+))"
+_LIKE_A_KEY = rb"(?:[bfru]{0,2}\\?[\"'])?([\w./+=~:-]{16,})"
+_SPACE = rb"[ \t]+"
+_BEFORE_OPTION = rb"(?:\A|[\s\"'\[(,=])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'\[(,=])--?\Z|\blogin\s+\S+\s+\Z"
+_SERVICE = (
+    rb"(?:access|account|api|auth|client|encryption|master|private|secret|service|sharedaccess|signing|subscription)"
+    rb"[-_. ]?\Z"
+)
+_BEGINS = rb"(?:\A|[^A-Za-z0-9]|\\[abefnrtv0]|%[0-9A-Fa-f]{2}|\x1b\[[\d;]{0,8}m)\Z"
+_NAME = rb"[A-Za-z0-9_.-]+\Z"
+_SEPARATOR = rb"[^A-Za-z0-9]+"
+_HASH = rb"[0-9a-f]{24,}|[0-9A-F]{24,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _VISIBLE = rb"\S"
 _FILE_OF_PATCH = rb"(?m)^(?=diff --git )"
+# A key that is printed line by line, of which the beginning may lie in an earlier part of the text.
+_LINES_OF_KEY = (
+    rb"(?m)^(?:[A-Za-z0-9+/]{64}\r?\n){2,}(?:[A-Za-z0-9+/]{1,63}={0,2}\r?$)?"
+    rb"|^(?:[A-Za-z0-9+/]{70}\r?\n){2,}(?:[A-Za-z0-9+/]{1,69}={0,2}\r?$)?"
+)
+_BEFORE_END = rb"(?:^|(?<=\n))(?:[A-Za-z0-9+/=*]{1,76}\r?\n)+\Z"
+_MOST_OF_KEY = 16 << 10
+_OF_A_LINE = 64
+
+_FLAT = bytes(ord("a") if byte in CHARACTERS else ord(" ") for byte in range(256))
+_RUN = b"a" * SHORTEST
+_HEX = b"0123456789abcdef"
+_AWS_SECRET = rb"(?<![\w+/=.-])[A-Za-z0-9+/]{40}(?![\w+/=-])"
+_LEAST_CHANGES = 14
+# A longer word is a picture or the like; no secret begins behind so much of one.
+MOST_OF_WORD = 4096
+_DISCORD = rb"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"
 
 
-def tells_of_secret(name: str) -> bool:
-    """Whether somebody who calls a variable or an option so keeps a secret in it."""
-    if name.isascii() and not name.lower().rstrip("\n").endswith(_LAST_WORDS):
-        return False
-    return _compiled(_NAME).match(name) is not None
-
-
-def find_secrets(data: bytes, *, is_code: bool = False) -> Iterator[Span]:
+def find_secrets(data: bytes, *, is_code: bool = False) -> Iterator[Found]:
     """Where in these bytes secrets begin and end, in no order; they may overlap.
 
     In code `password = ask()` has no secret in it: there only what stands in quotes is one by its name.
     """
     lowered = data.lower()
-    for span in _search(_BY_NAME, data, lowered):
-        if not is_code or data[span[0] - 1 : span[0]] in (b'"', b"'"):
-            yield span
-    yield from _search(_BY_SHAPE, data, lowered)
+    yield from _find_named(data, lowered, is_code=is_code)
+    yield from _find_ends_of_keys(data, lowered)
+    yield from _find_shaped(data)
 
 
 def masked(data: bytes, *, is_code: bool = False) -> bytes:
     """The same bytes, with `*` for each that is part of a secret; as many as before."""
     hidden = bytearray(data)
-    for start, stop in find_secrets(data, is_code=is_code):
+    for start, stop, _ in find_secrets(data, is_code=is_code):
         hidden[start:stop] = stars(data[start:stop])
     return bytes(hidden)
 
@@ -100,10 +105,14 @@ def stars(secret: bytes) -> bytes:
     return _compiled(_VISIBLE).sub(b"*", secret)
 
 
-def mask(text: str) -> str:
-    """The text with each secret cut down to one sign."""
+def mask(text: str, found: Callable[[str, str], object] = lambda kind, secret: None, *, is_code: bool = False) -> str:
+    """The text with each secret cut down to one sign; `found` is called with the kind and the secret itself."""
     data = text.encode("utf-8", "surrogatepass")
-    for start, stop in reversed(_merged(find_secrets(data))):
+    spans = _merged(find_secrets(data, is_code=is_code))
+    if not spans:
+        return text
+    for start, stop, kind in reversed(spans):
+        found(kind, data[start:stop].decode("utf-8", "replace"))
         data = data[:start] + MASK.encode() + data[stop:]
     return data.decode("utf-8", "surrogatepass")
 
@@ -129,21 +138,207 @@ def mask_arguments(arguments: Sequence[str]) -> list[str]:
 _compiled = functools.cache(re.compile)
 
 
-def _search(patterns: dict[bytes, bytes], data: bytes, lowered: bytes) -> Iterator[Span]:
-    for word, pattern in patterns.items():
+def _find_named(data: bytes, lowered: bytes, *, is_code: bool) -> Iterator[Found]:
+    for kind, word, follows, pattern, is_one in _NAMED:
+        size = len(word)
+        at = lowered.find(word)
+        while at >= 0:
+            if lowered[at + size : at + size + 1] in follows:
+                match = _compiled(pattern).match(data, at)
+                if match is not None and is_one(data, match):
+                    start, stop = match.span(match.lastindex or 0)
+                    if not is_code or data[start - 1 : start] in (b'"', b"'"):
+                        yield Found(start, stop, kind)
+            at = lowered.find(word, at + size)
+    for kind, word, pattern in _AROUND:
         at = lowered.find(word)
         while at >= 0:
             match = _compiled(pattern).match(data, at)
             if match is not None:
-                yield match.span(match.lastindex or 0)
+                yield Found(*match.span(match.lastindex or 0), kind)
             at = lowered.find(word, at + len(word))
 
 
-def _merged(spans: Iterator[Span]) -> list[Span]:
-    found: list[Span] = []
-    for start, stop in sorted(spans):
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+def _find_ends_of_keys(data: bytes, lowered: bytes) -> Iterator[Found]:
+    at = lowered.find(b"-----end ")
+    while at >= 0:
+        if b"private key" in lowered[at : at + 40]:
+            first = max(0, at - _MOST_OF_KEY)
+            match = _compiled(_BEFORE_END).search(data[first:at])
+            if match is not None:
+                yield Found(first + match.start(), first + match.end(), "private key")
+        at = lowered.find(b"-----end ", at + 9)
+
+
+def _find_shaped(data: bytes) -> Iterator[Found]:
+    """Those that are known by their shape, searched for only in the long words of the text: there are few."""
+    flat = data.translate(_FLAT)
+    starts: list[int] = []
+    words: list[bytes] = []
+    at = flat.find(_RUN)
+    while at >= 0:
+        stop = flat.find(b" ", at)
+        stop = len(data) if stop < 0 else stop
+        word = data[at : min(stop, at + MOST_OF_WORD)]
+        if word.strip(_HEX):  # else a digest, of which there are many
+            starts.append(at)
+            words.append(word)
+        at = flat.find(_RUN, stop)
+    if not words:
+        return
+    joined = b" ".join(words)
+    places = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
+    for literal, kind in _literals():
+        at = joined.find(literal)
+        while at >= 0:
+            number = bisect.bisect_right(places, at) - 1
+            yield from _match(kind, data, starts[number] + at - places[number], (starts[number], words[number]))
+            at = joined.find(literal, at + len(literal))
+    yield from _find_bare(data, starts, words)
+
+
+def _match(kind: Kind, data: bytes, at: int, around: tuple[int, bytes], /) -> Iterator[Found]:
+    start, word = around
+    if kind.pattern.startswith("^"):
+        # A word may stand behind a name, or between marks that are letters of others: `token=…`, `x:…`.
+        match = _compiled(kind.pattern.encode()).match(word) or _last_part(kind, word)
+        if match is not None:
+            first, last = match.span(match.lastindex or 0)
+            offset = start + len(word) - len(match.string)
+            yield Found(offset + first, offset + last, kind.name)
+    elif _compiled(_BEGINS).search(data, max(0, at - 12), at):
+        match = _compiled(kind.pattern.encode()).match(data, at)
+        if match is not None:
+            yield Found(*match.span(match.lastindex or 0), kind.name)
+
+
+def _last_part(kind: Kind, word: bytes) -> re.Match[bytes] | None:
+    part = word.rstrip(b".:").rpartition(b"=")[2]
+    return _compiled(kind.pattern.encode()).match(part) if word.endswith(part) else None
+
+
+def _find_bare(data: bytes, starts: list[int], words: list[bytes]) -> Iterator[Found]:
+    """A secret of AWS has no mark at all: forty letters that nobody would write."""
+    for start, word in zip(starts, words, strict=True):
+        if len(word) >= 58 and word.count(b".") == 2:
+            found = _compiled(_DISCORD).search(word)
+            if found is not None and is_random(found[0]):
+                yield Found(start + found.start(), start + found.end(), "Discord token")
+        if len(word) >= 40:
+            for match in _compiled(_AWS_SECRET).finditer(word):
+                if is_random(match[0]):
+                    yield Found(start + match.start(), start + match.end(), "AWS secret")
+        if len(word) >= _OF_A_LINE and data[start + len(word) : start + len(word) + 1] in (b"\n", b"\r"):
+            lines = _compiled(_LINES_OF_KEY).match(data, start)
+            if lines is not None and is_random(word[:40]) and data[start - 1 : start] in (b"\n", b""):
+                yield Found(*lines.span(), "private key")
+
+
+def is_random(word: bytes) -> bool:
+    """Whether small letters, capitals and digits take turns as often as only chance has it: unlike a path or name."""
+    kinds = [
+        "a" if 97 <= byte <= 122 else "A" if 65 <= byte <= 90 else "0" if 48 <= byte <= 57 else "+" for byte in word
+    ]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return changes >= _LEAST_CHANGES and {"a", "A", "0"} <= {*kinds} and kinds.count("+") <= 6
+
+
+def _begins_word(data: bytes, match: re.Match[bytes]) -> bool:
+    return _compiled(_BEGINS).search(data, max(0, match.start() - 12), match.start()) is not None
+
+
+def _is_password(data: bytes, match: re.Match[bytes]) -> bool:
+    value = match[match.lastindex or 0]
+    if not match["more"]:
+        return _is_pass(data, match, value)
+    if match["by"].isspace():
+        before = _compiled(_BEFORE_OPTION).search(data[max(0, match.start() - 64) : match.start()])
+        return before is not None and not value.startswith(b"-") and not is_placeholder(value)
+    return not is_placeholder(value)
+
+
+def _is_pass(data: bytes, match: re.Match[bytes], value: bytes) -> bool:
+    """`pass=` is also that of an epoch, and `pwd=` a directory: there must be letters, and what is none of them."""
+    if match["by"].isspace() or len(value) < 6 or value.isalpha() or value[:1] in b"/~.<$" or b"/" in value:
+        return False
+    return value.lower().islower() and not _is_identifier(value) and _begins_word(data, match)
+
+
+def _is_key_of_service(data: bytes, match: re.Match[bytes]) -> bool:
+    before = data[max(0, match.start() - 16) : match.start()].lower()
+    value = match[match.lastindex or 0]
+    if _compiled(_SERVICE).search(before):
+        return _is_opaque(value)
+    is_hash = _compiled(_HASH).fullmatch(value) is not None
+    return before[-1:] in b"-_" and before != b"" and _is_opaque(value) and not is_hash
+
+
+def _is_token(data: bytes, match: re.Match[bytes]) -> bool:
+    name = _compiled(_NAME).search(data, max(0, match.start() - 24), match.start())
+    return not is_tokenizers(name[0].decode() if name else "") and _is_opaque(match[match.lastindex or 0])
+
+
+def _is_secret(data: bytes, match: re.Match[bytes]) -> bool:
+    return _is_opaque(match[match.lastindex or 0])
+
+
+def _is_opaque(value: bytes) -> bool:
+    has_both = any(48 <= byte <= 57 for byte in value) and any(byte > 64 for byte in value)
+    return has_both and not _is_identifier(value)
+
+
+def _is_identifier(value: bytes) -> bool:
+    """`model.layers_12.attention`, `llama-2-7b-chat`: each part is a word, a number, or short."""
+    parts = _compiled(_SEPARATOR).split(value)
+    return len(parts) > 1 and all(part.isalpha() or part.isdigit() or len(part) <= 4 for part in parts)
+
+
+_BY = rb"(?P<by>" + _IS + rb"|" + _SPACE + rb")"
+_MARKS = b"\"'] \t=:\\"
+_NAMED = (
+    _Named("password", b"pass", _MARKS + b"wp", rb"(?i)pass(?P<more>word|wd|phrase)?" + _BY + _ANY_VALUE, _is_password),
+    _Named("password", b"pwd", _MARKS, rb"(?i)(?P<more>)pwd" + _BY + _ANY_VALUE, _is_password),
+    _Named("key", b"key", _MARKS, rb"(?i)key" + _BY + _LIKE_A_KEY, _is_key_of_service),
+    _Named("token", b"token", _MARKS, rb"(?i)token" + _BY + _LIKE_A_KEY, _is_token),
+    _Named("secret", b"secret", _MARKS, rb"(?i)secret" + _BY + _LIKE_A_KEY, _is_secret),
+    _Named("credentials", b"credential", _MARKS + b"s", rb"(?i)credentials?" + _BY + _LIKE_A_KEY, _is_secret),
+    _Named("cookie", b"cookie", _MARKS, rb"(?i)cookie" + _IS + rb"[\"']?[\w.-]{1,40}=([\w.%+/=-]{16,})", _is_secret),
+    _Named("token", b"bearer", b" ", rb"(?i)bearer ([\w.~+/=-]{16,})", _is_secret),
+    _Named("password", b"basic", b" ", rb"(?i)basic ([A-Za-z0-9+/=]{16,})", _is_secret),
+)
+_AROUND = (
+    (
+        "authorization",
+        b"authorization",
+        rb"(?i)authorization" + _IS + rb"(?:[bfru]{0,2}\\?[\"'])?(?:[A-Za-z]{3,10}[ ]+)?([\w.~+/=:-]{8,})",
+    ),
+    # `https://token@host` and `https://token:x@host` are secrets too; `ssh://git@host` is none.
+    (
+        "password in an address",
+        b"://",
+        rb"://([^/\s:@\"']{0,256}:[^/\s\"']{1,256})@|(?:(?<=http)|(?<=https))://([^/\s:@\"']{1,256})@",
+    ),
+    (
+        "private key",
+        b"-----begin ",
+        rb"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----((?s:.{0,16384}?)(?=-----END)|[A-Za-z0-9+/=\s:,.\\*-]*)",
+    ),
+    ("password", b"curl", rb"(?i)curl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s\"':]+:[^\s\"']+)"),
+    ("signature", b"sig=", rb"sig=([\w%+/=-]{30,})"),
+    ("W&B key", b"wandb", rb"(?i:wandb)[^\n]{0,80}?\b([0-9a-f]{40})\b"),
+)
+
+
+@functools.cache
+def _literals() -> tuple[tuple[bytes, Kind], ...]:
+    return tuple((word.encode(), kind) for kind in SHAPES for word in kind.words.split())
+
+
+def _merged(found: Iterator[Found]) -> list[Found]:
+    merged: list[Found] = []
+    for each in sorted(found):
+        if merged and each.start < merged[-1].stop:
+            merged[-1] = merged[-1]._replace(stop=max(each.stop, merged[-1].stop))
         else:
-            found.append((start, stop))
-    return found
+            merged.append(each)
+    return merged

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Mapping
 
-from holter.model.secrets import mask_value, tells_of_secret
+from holter.model.secret_names import tells_of_secret
+from holter.model.secrets import mask_value
 
 MOST_VALUE = 2048
 MOST_VARIABLES = 400

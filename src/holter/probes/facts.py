@@ -52,6 +52,7 @@ class Findings(msgspec.Struct, frozen=True):
     """What was found: facts for the journal, and texts too long for it by the names of their files."""
 
     facts: dict[str, Any]
+    """With the command line as it is: the journal hides secrets, and counts them."""
     files: dict[str, bytes]
     """`diff.patch` and `script.py`, each only where there is something to put into it."""
 
@@ -84,7 +85,7 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
         **_limits(program, proc),
         "gpus": describe_gpus(),
         "container": container_hint(program.environment),
-        "command": _shown(program.command),
+        "command": _arguments("\0".join(program.command).encode(errors="replace")[:COMMAND_BYTES]),
         "cwd": program.cwd,
         "python": _python(program),
         "packages": _packages(program, hints),
@@ -166,11 +167,6 @@ def container_hint(environment: Mapping[str, str]) -> str | None:
 def command_line(text: bytes) -> list[str]:
     """Return the arguments in a `/proc/PID/cmdline`, without the values of those whose name tells of a secret."""
     return mask_arguments(_arguments(text[:COMMAND_BYTES]))
-
-
-def _shown(command: Sequence[str]) -> list[str]:
-    """Return the beginning of a command line, without secrets."""
-    return command_line("\0".join(command).encode(errors="replace"))
 
 
 def _arguments(text: bytes) -> list[str]:

@@ -15,6 +15,7 @@ from holter.journal.frame import encode_record
 from holter.journal.rundir import make_private, run_directory
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
+from holter.model.masking import Masking
 from holter.model.records import Console, Described, Opened
 from holter.model.state import RUNNING
 from holter.probes.identity import ProcessIdentity, identify
@@ -141,7 +142,10 @@ class _Attaching:
         limit_bytes = disk_limit(self.settings, self.directory)
         console_bytes = console_limit(self.settings, limit_bytes)
         outlets = find_outlets(self.process.pid, console_bytes)
-        journal = JournalWriter(self.directory, self._prologue, clock=self.clock, limit_bytes=limit_bytes)
+        masking = Masking(self.settings.not_secret)
+        journal = JournalWriter(
+            self.directory, self._prologue, clock=self.clock, limit_bytes=limit_bytes, masking=masking
+        )
         try:
             journal.record(self._described())
             journal.record(Console(at_ns=self.clock.now_ns(), **outlets.kept))
@@ -156,6 +160,7 @@ class _Attaching:
             limit_bytes=limit_bytes,
             console_bytes=console_bytes,
             followed=tuple(outlets.followed),
+            not_secret=self.settings.not_secret,
             upload=chosen_upload(self.settings, complain=Voice(silent=self.settings.silent).warn),
         )
         # Our end closes with us: there is nobody in the process whom the sidecar could tell anything.

@@ -44,6 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the server to which runs are sent; none: the one of `holter login`, or nowhere."""
     api_key: str = ""
     """The key for that server, with the scope `write`; none: the one of `holter login`."""
+    not_secret: tuple[str, ...] = ()
+    """Names whose values are not masked, though they sound like those of secrets; in a variable separated by commas."""
     resume: str = ""
     """allow: go on if the id exists; must: it has to; never: it must not; auto: the last run that did not end well."""
     disk_limit: int = -1
@@ -71,6 +73,7 @@ ENVIRONMENT: dict[str, str] = {
     "mode": "HOLTER_MODE",
     "url": "HOLTER_URL",
     "api_key": "HOLTER_API_KEY",
+    "not_secret": "HOLTER_NOT_SECRET",
     "resume": "HOLTER_RESUME",
     "disk_limit": "HOLTER_DISK_LIMIT",
     "console_limit": "HOLTER_CONSOLE_LIMIT",
@@ -126,8 +129,8 @@ def _from_file(directory: str) -> dict[str, Any]:
 
 def _checked(name: str, value: Any) -> Any:
     match name:
-        case "tags":
-            return _tags(value)
+        case "tags" | "not_secret":
+            return _texts(name, value)
         case "disk_limit" | "console_limit":
             return parse_bytes(value)
         case "silent" | "quiet" | "allow_stop":
@@ -161,12 +164,12 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _tags(value: Any) -> tuple[str, ...]:
+def _texts(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = [tag.strip() for tag in value.split(",")]
+        value = [text.strip() for text in value.split(",")]
     if not isinstance(value, list | tuple | set | frozenset):
-        raise UsageError(f"tags must be a list of texts, got {type(value).__name__} {value!r}")
-    return tuple(_text("tags", tag) for tag in value if tag)
+        raise UsageError(f"{name} must be a list of texts, got {type(value).__name__} {value!r}")
+    return tuple(_text(name, text) for text in value if text)
 
 
 def _mode(value: Any) -> str:

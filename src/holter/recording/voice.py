@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from holter.model.secrets import mask
+
 LOG = "debug.log"
 MOST_LOG_BYTES = 1 << 20
 MOST_WAITING = 100
@@ -40,6 +42,12 @@ class Voice:
         if not self._quiet and not self._silent and not self._show(f"holter: {text}"):
             self._write(text)
 
+    def mention(self, cause: str, text: str) -> None:
+        """The same, once for each cause."""
+        if cause not in self._said:
+            self._said.add(cause)
+            self.tell(text)
+
     def warn(self, cause: str, text: str) -> bool:
         """Something the user must know, once for each cause. True the first time."""
         if cause in self._said:
@@ -57,7 +65,7 @@ class Voice:
         return True
 
     def _note(self, level: str, text: str) -> None:
-        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} [{os.getpid()}] {level} {text}\n"
+        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} [{os.getpid()}] {level} {mask(text)}\n"
         if self._log:
             self._write_down(line)
         elif len(self._waiting) < MOST_WAITING:

@@ -5,6 +5,7 @@ import os
 import select
 import threading
 import time
+from collections.abc import Callable
 
 from holter.console.copying import FileCopier
 from holter.console.files import claim_name
@@ -21,12 +22,20 @@ LEAVES_WITHIN_S = 2.0
 
 
 class ConsoleKeeper:
-    """Keeps the console of one run. `close` returns at once; the thread ends when the programs have."""
+    """Keeps the console of one run. `close` returns at once; the thread ends when the programs have.
 
-    def __init__(self, directory: str, clock: Clock) -> None:
+    Args:
+        found: called with the kind of each secret that was overwritten, and the secret itself.
+        done: called at the end of the thread.
+    """
+
+    def __init__(
+        self, directory: str, clock: Clock, *, found: Callable[[str, str], object], done: Callable[[], object]
+    ) -> None:
         self._directory = directory
         self._clock = clock
-        self._scrubber = Scrubber(directory)
+        self._scrubber = Scrubber(directory, found)
+        self._done = done
         self._copiers: dict[tuple[int, int], FileCopier] = {}
         self._pidfds: list[int] = []
         self._lock = threading.Lock()
@@ -82,8 +91,9 @@ class ConsoleKeeper:
             # A program that lives on without the run prints into the file of another run, or of none.
             _copy(copier, None if have_left else sizes[key])
             copier.close()
-        while not self._scrub():
+        while not self._scrub(is_final=True):
             continue
+        self._done()
         for pidfd in self._pidfds:
             os.close(pidfd)
 
@@ -94,10 +104,10 @@ class ConsoleKeeper:
             _copy(copier)
         self._scrub()
 
-    def _scrub(self) -> bool:
+    def _scrub(self, *, is_final: bool = False) -> bool:
         """False where there is more to look through."""
         try:
-            return self._scrubber.scrub(SCRUB_BYTES)
+            return self._scrubber.scrub(SCRUB_BYTES, is_final=is_final)
         except OSError:
             return True  # a later reader hides what we can't
 

@@ -189,10 +189,10 @@ class Sidecar:
             self._say(directory, encode(Stop(run=watched.run, by=wish.by, reason=wish.reason)))
 
     def _pass_on_words(self) -> None:
-        """What the user should know of the upload."""
+        """What the user should know of the upload, and of secrets that the program printed."""
         for directory, (watched, _) in self._runs.items():
-            while watched.uploader is not None and not watched.uploader.words.empty():
-                self._say(directory, encode(watched.uploader.words.get()))
+            for word in watched.words():
+                self._say(directory, encode(word))
 
     def _say(self, directory: str, line: bytes) -> None:
         """To the processes that record a run; to `holter run` only for a program that knows nothing of us."""

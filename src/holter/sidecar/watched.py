@@ -1,5 +1,6 @@
 """One run as its sidecar sees it: the processes that belong to it, and what is written about them."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
+from holter.model.masking import Masking, masked_in_words
 from holter.model.records import Beat, Exited, KernelAsked, Lost, Record, Totals
 from holter.model.witnesses import witnesses_without
 from holter.probes.identity import ProcessIdentity, identify, is_alive, this_process
@@ -26,7 +28,7 @@ from holter.sidecar.counting import Counting
 from holter.sidecar.keeping import Keeper
 from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
-from holter.wire.way_back import Ended, Watch
+from holter.wire.way_back import Ended, Say, Watch
 
 if TYPE_CHECKING:
     from holter.sidecar.uploading import Uploader
@@ -64,12 +66,21 @@ class WatchedRun:
         self._attempt = watch.attempt
         self._clock = clock
         self._ticks = 0
+        self._is_closed = self._has_told_masked = False
         self._beat_at_ns = 0
+        self.masking = Masking(watch.not_secret)
         limit = int(watch.limit_bytes * SHARE_OF_LIMIT) if watch.limit_bytes >= 0 else -1
-        self._journal = JournalWriter(watch.directory, self._prologue, clock=clock, limit_bytes=limit)
+        self._journal = JournalWriter(
+            watch.directory, self._prologue, clock=clock, limit_bytes=limit, masking=self.masking
+        )
         self._rows = RowEncoder(self._journal.append_held)
         self._syncer = Syncer(watch.directory)
-        self._console = ConsoleKeeper(watch.directory, clock)
+        self._console = ConsoleKeeper(
+            watch.directory,
+            clock,
+            found=lambda kind, secret: self.masking.found(kind, secret, place="console"),
+            done=self._say_masked,
+        )
         self.files = Keeper(watch, self.record, clock=clock)
         self.autopsy = Autopsy(
             watch.directory, self.record, clock=clock, without=witnesses_without(), hears_exits=exits.hears_exits
@@ -144,6 +155,15 @@ class WatchedRun:
             pids = tuple(each.watch.pid for each in self.processes if not each.died_at_ns)
             self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
 
+    def words(self) -> Iterator[Say]:
+        """What the user should know, each once."""
+        if self.masking.counts and not self._has_told_masked:
+            self._has_told_masked = True
+            text = f"masked {masked_in_words(self.masking.counts)}"
+            yield Say(cause=f"masked {self.run}", text=text, is_by_the_way=True)
+        while self.uploader is not None and not self.uploader.words.empty():
+            yield self.uploader.words.get()
+
     def look_for_deaths(self) -> bool:
         """Record who died and how; true while a process of the run is dead whose status is still awaited."""
         self._look_for_dead_children()
@@ -165,6 +185,16 @@ class WatchedRun:
         except NotKept:
             return  # the client counts and says what a full disk costs
 
+    def _say_masked(self) -> None:
+        """The console has ended, perhaps after our journal: what was hidden in the last of it is said too."""
+        if not self.masking.has_news:
+            return
+        with contextlib.suppress(NotKept), self._journal.lock:
+            self._journal.reopen()
+            self._journal.say_masked()
+            if self._is_closed:
+                self._journal.close()
+
     def close(self) -> None:
         """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
         self._look_for_dead_children()
@@ -173,7 +203,9 @@ class WatchedRun:
         self._counting.close()
         self._known.close()
         self._console.close()
-        self._journal.close()
+        with self._journal.lock:
+            self._is_closed = True
+            self._journal.close()
         trim_the_dead(self.directory)
         self._syncer.close()
         if self.uploader is not None:

@@ -65,6 +65,8 @@ class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_default
     """None where the run stays on this machine."""
     by_launcher: bool = False
     """The other end is `holter run`, and not the process: it listens for a program that does not do so itself."""
+    not_secret: tuple[str, ...] = ()
+    """Names whose values are not masked."""
     server_pid: int = 0
     """Of a notebook's kernel: the Jupyter server that started it, without which it leaves."""
 
@@ -85,11 +87,13 @@ class Look(msgspec.Struct, tag="look", frozen=True, kw_only=True, omit_defaults=
     directory: str
 
 
-class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True):
+class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True, omit_defaults=True):
     """To the client: a line for the user's terminal, once per cause."""
 
     cause: str
     text: str
+    is_by_the_way: bool = False
+    """Something nice to know, and no warning."""
 
 
 class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=True):

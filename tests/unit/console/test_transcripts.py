@@ -12,6 +12,7 @@ from holter.console.reading import ConsoleReader, Printed, size_of_console
 from holter.console.scrubbing import Scrubber
 from holter.console.transcript import TranscriptWriter
 from holter.model.clock import Clock
+from tests.secret_samples import BY_KIND, leaks
 
 
 class SteppingClock(Clock):
@@ -133,6 +134,38 @@ def test_secrets_are_overwritten_in_place_also_when_they_come_in_two_parts(tmp_p
     scrubber.scrub(1 << 20)
     scrubber.scrub(1 << 20)
     assert (tmp_path / "output.log").read_bytes() == b"a password=******* b"
+
+
+@pytest.mark.parametrize("kind", ["hugging face", "openai", "github personal", "bearer", "bare aws secret"])
+def test_a_secret_that_is_printed_in_parts_is_overwritten_wherever_it_was_cut(tmp_path: Path, kind: str) -> None:
+    sample = BY_KIND[kind]
+    text = sample.text.encode()
+    for cut in range(1, len(text)):
+        directory = tmp_path / str(cut)
+        directory.mkdir()
+        transcript, scrubber = writer(directory), Scrubber(str(directory))
+        transcript.append(text[:cut], STDOUT)
+        scrubber.scrub(1 << 20, is_final=False)
+        transcript.append(text[cut:] + b"\n", STDOUT)
+        scrubber.scrub(1 << 20, is_final=False)
+        assert not leaks(sample, (directory / "output.log").read_text()), cut
+
+
+def test_a_private_key_is_overwritten_while_it_is_printed_and_over_the_ends_of_pieces(tmp_path: Path) -> None:
+    sample = BY_KIND["RSA PRIVATE KEY"]
+    found: list[str] = []
+    transcript = writer(tmp_path, limit_bytes=8000)
+    scrubber = Scrubber(str(tmp_path), lambda kind, secret: found.append(kind))
+    transcript.append(b"x" * 3000 + b"\n", STDOUT)
+    for line in sample.text.splitlines():
+        transcript.append(line.encode() + b"\n", STDOUT)
+        scrubber.scrub(1 << 20, is_final=False)
+    pieces = list_transcripts(str(tmp_path))["output"]
+    assert len(pieces) > 1
+    kept = "".join(Path(piece.path).read_text() for piece in pieces)
+    body = sample.text.splitlines()[1:-1]
+    assert [line for line in body if line in kept] == []
+    assert {*found} == {"private key"}
 
 
 def test_much_is_looked_through_in_parts(tmp_path: Path) -> None:
