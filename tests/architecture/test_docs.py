@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 COMMANDS = ROOT / "src" / "holter" / "cli" / "commands"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
-FIELDS = settings.Settings.__struct_fields__
+FIELDS = [field for field in settings.Settings.__struct_fields__ if field != "sources"]
 MOST_FIELDS = 25
 
 

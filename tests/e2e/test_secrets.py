@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,7 @@ import pytest
 
 from benchmarks.received import has_all
 from holter.journal.rundir import run_directory
-from tests.e2e.programs import data_directory, only_run, run, wait_until
+from tests.e2e.programs import data_directory, only_run, run, sidecars, wait_until
 from tests.e2e.servers import Served, holter, team_server
 from tests.secret_samples import BY_KIND, SAMPLES, leaks
 
@@ -132,3 +133,52 @@ def test_a_name_is_left_alone_that_the_user_says_is_none_of_a_secret() -> None:
     run('import holter; holter.init(config={"api_key": "public"})', HOLTER_NOT_SECRET="api_key")
     assert only_run().view.config == {"api_key": "public"}
     assert only_run().view.masked == {}
+
+
+SHORT = """
+import holter
+run = holter.init(project="here")
+run.log({"loss": 1.0})
+"""
+
+
+@pytest.mark.parametrize("launcher", [[], ["-m", "holter", "run", "--", sys.executable]], ids=["init", "run"])
+def test_our_key_does_not_go_to_the_server_of_a_cloned_repository(tmp_path: Path, launcher: list[str]) -> None:
+    (tmp_path / "train.py").write_text(SHORT)
+    with socket.create_server(("127.0.0.1", 0)) as theirs:
+        url = f"http://127.0.0.1:{theirs.getsockname()[1]}"
+        (tmp_path / "holter.toml").write_text(f'url = "{url}"\n')
+        environment = {**os.environ, "HOLTER_API_KEY": "ours", "HOLTER_QUIET": ""}
+        command = [sys.executable, *launcher, "train.py"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        assert f"HOLTER_API_KEY is not sent to {url}, which only holter.toml of this directory names" in done.stderr
+        assert "sent to http" not in done.stderr.replace("is not sent to", "")
+        assert only_run().view.rows == 1
+        wait_until(lambda: not sidecars(str(data_directory())))
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.accept()
+
+
+def test_a_login_does_not_send_a_key_to_the_server_of_a_cloned_repository(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as theirs:
+        url = f"http://127.0.0.1:{theirs.getsockname()[1]}"
+        (tmp_path / "holter.toml").write_text(f'url = "{url}"\n')
+        environment = {**os.environ, "HOLTER_API_KEY": "ours"}
+        command = [sys.executable, "-m", "holter", "login"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 2, done.stderr
+        assert f"`holter login {url}`" in done.stderr
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.accept()
+
+
+def test_the_start_line_names_the_server_and_who_named_it() -> None:
+    done = run(SHORT, HOLTER_URL="http://127.0.0.1:9", HOLTER_API_KEY="k", HOLTER_QUIET="")
+    assert ", sent to http://127.0.0.1:9 (HOLTER_URL); `holter show" in done.stderr

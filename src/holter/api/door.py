@@ -6,7 +6,7 @@ from typing import overload
 
 from holter.api.run import ApiRun
 from holter.api.source import Page, Source, Wanted
-from holter.recording.login import chosen_upload
+from holter.recording.login import find_upload, warn_of_listeners
 from holter.recording.settings import read_settings
 from holter.recording.voice import Voice
 
@@ -26,7 +26,8 @@ class Api:
         self, url: str | None = None, api_key: str | None = None, *, directory: str | os.PathLike[str] | None = None
     ) -> None:
         settings = read_settings({"url": url, "api_key": api_key, "dir": directory}, os.environ)
-        upload = chosen_upload(settings, complain=Voice().warn) if directory is None else None
+        upload = find_upload(settings) if directory is None else None
+        warn_of_listeners(upload, Voice().warn)
         self.where = upload.url if upload is not None else settings.dir
         """The address or the directory from which it reads."""
         self._source: Source

@@ -27,7 +27,7 @@ from holter.probes.identity import identify, this_process
 from holter.recording.identity import Identity, identify_run, new_name, new_run_id
 from holter.recording.kernels import PROJECT, read_kernel, server_pid
 from holter.recording.launched import Launched, read_launched
-from holter.recording.login import chosen_upload
+from holter.recording.login import chosen_upload, source_of_server
 from holter.recording.past import Bookmark, Past, recall
 from holter.recording.place import console_limit, disk_limit, make_place
 from holter.recording.settings import Settings, read_settings
@@ -163,7 +163,8 @@ class _Opening:
             from holter.client.notebook.entry import enter  # only notebooks pay for it
 
             enter(run, self.settings.dir, may_show=not self.settings.silent)
-        self.voice.tell(f"recording {run.project}/{run.name}; `holter show {run.id}`")
+        sent = f", sent to {run.server} ({source_of_server(self.settings)})" if run.server else ""
+        self.voice.tell(f"recording {run.project}/{run.name}{sent}; `holter show {run.id}`")
         run.look_at_config()
         return run
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holter.errors import UsageError
-from holter.recording.settings import Settings, is_on
+from holter.recording.settings import ENVIRONMENT, is_on
 
 # What they ask for is so anyway, or is about an account at W&B.
 _HOLDS_ANYWAY = frozenset("allow_val_change anonymous force save_code".split())
@@ -73,7 +73,7 @@ class Understood:
         )  # W&B's ways to catch it make no difference; that it is not to be caught does
         if console == "off":
             found["console_limit"] = 0
-        foreign = [name for name in found if name not in Settings.__struct_fields__ and not _means_ours(name)]
+        foreign = [name for name in found if name not in ENVIRONMENT and not _means_ours(name)]
         if foreign:
             self._say(f"settings {', '.join(foreign)} mean nothing here and change nothing")
         return {name: value for name, value in found.items() if name not in foreign}
@@ -86,4 +86,4 @@ def _means_ours(name: str) -> bool:
     """Whether it is rather one of holter's settings with a slip of the pen."""
     import difflib  # only those who have unknown settings pay for it
 
-    return bool(difflib.get_close_matches(name, Settings.__struct_fields__, n=1, cutoff=0.85))
+    return bool(difflib.get_close_matches(name, ENVIRONMENT, n=1, cutoff=0.85))

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from holter.errors import UsageError
 from holter.journal.kept_files import replace_file
 from holter.journal.rundir import make_private
-from holter.recording.settings import Settings
+from holter.recording.settings import FILE, Settings
 from holter.wire.way_back import Upload
 
 NAME = "login.json"
@@ -51,23 +52,55 @@ def forget_login(data: str, url: str) -> bool:
 
 
 def find_upload(settings: Settings) -> Upload | None:
-    """The server to which a run goes; None where it stays here."""
+    """The server to which a run goes; None where it stays here.
+
+    Raises UsageError where that would send our key to a server which only a file of the working directory names.
+    """
     if settings.mode != "online":
         return None
-    logins = read_logins(settings.dir) if not (settings.url and settings.api_key) else Logins()
+    logins = read_logins(settings.dir)
     url = (settings.url or logins.url).rstrip("/")
-    return Upload(url=url, key=settings.api_key or logins.keys.get(url, "")) if url else None
+    return Upload(url=url, key=_key_for(url, settings, logins)) if url else None
+
+
+def _key_for(url: str, settings: Settings, logins: Logins) -> str:
+    given = logins.keys.get(url, "")
+    sources = settings.sources
+    is_named_by_file = FILE in (sources.get("url"), "" if settings.url else sources.get("dir"))
+    if not is_named_by_file or not settings.api_key or sources.get("api_key") == FILE:
+        return settings.api_key or given
+    # A key that somebody gave for another server must not go to whatever a cloned repository names.
+    if given and sources.get("dir") != FILE:
+        return given
+    raise UsageError(
+        f"{sources['api_key']} is not sent to {url}, which only {FILE} of this directory names:"
+        f" `holter login {url}` or HOLTER_URL={url} if that is the server it is for"
+    )
+
+
+def source_of_server(settings: Settings) -> str:
+    """Where the address of the server was found, for people."""
+    return settings.sources.get("url", "holter login")
 
 
 def chosen_upload(settings: Settings, *, complain: Callable[[str, str], object]) -> Upload | None:
-    """The same, with a word to the user where the key would go over the network for everybody to read."""
-    upload = find_upload(settings)
+    """The same for a run, with a word to the user where the key must not go there, or is for everybody to read."""
+    try:
+        upload = find_upload(settings)
+    except UsageError as error:
+        complain("key", f"{error}; the run is recorded here, and not sent")
+        return None
+    warn_of_listeners(upload, complain)
+    return upload
+
+
+def warn_of_listeners(upload: Upload | None, complain: Callable[[str, str], object]) -> None:
+    """Say so where the key goes over the network for everybody to read."""
     if upload is not None and upload.key and is_open_to_listeners(upload.url):
         complain(
             "plain-http",
             f"the key for {upload.url} goes over the network unencrypted: use https://, or a tunnel to 127.0.0.1",
         )
-    return upload
 
 
 def is_open_to_listeners(url: str) -> bool:

@@ -14,6 +14,7 @@ from holter.journal.rundir import data_directory
 MODES = ("online", "offline", "disabled")
 # W&B's older words.
 _OLD_MODES = {"run": "online", "dryrun": "offline"}
+FILE = "holter.toml"
 RESUMES = ("allow", "must", "never", "auto")
 
 
@@ -58,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Print only warnings and verdicts in the terminal."""
     allow_stop: bool = False
     """Let people stop the run from the web page: KeyboardInterrupt in the main thread, as by Ctrl-C."""
+    sources: dict[str, str] = {}
+    """Where each was found: in `holter.toml`, in a variable, in an argument. No setting by itself."""
 
 
 ENVIRONMENT: dict[str, str] = {
@@ -93,13 +96,18 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
 
 def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], *, directory: str = ".") -> Settings:
     """Merge the sources. Raises UsageError for what cannot work: what, why, what to do."""
-    values: dict[str, Any] = {**_from_file(directory), **_from_environment(environ)}
-    values |= {name: value for name, value in arguments.items() if value is not None}
-    unknown = sorted(values.keys() - set(Settings.__struct_fields__))
+    in_file, in_environment = _from_file(directory), _from_environment(environ)
+    given = {name: value for name, value in arguments.items() if value is not None}
+    values: dict[str, Any] = {**in_file, **in_environment, **given}
+    unknown = sorted(values.keys() - ENVIRONMENT.keys())
     if unknown:
-        known = ", ".join(Settings.__struct_fields__)
-        raise UsageError(f"unknown setting {unknown[0]!r}: holter has {known}")
+        raise UsageError(f"unknown setting {unknown[0]!r}: holter has {', '.join(ENVIRONMENT)}")
     settings = {name: _checked(name, value) for name, value in values.items()}
+    settings["sources"] = {
+        **dict.fromkeys(in_file, FILE),
+        **{name: ENVIRONMENT[name] for name in in_environment},
+        **dict.fromkeys(given, "an argument"),
+    }
     settings["dir"] = data_directory({"HOLTER_DIR": settings["dir"]} if settings.get("dir") else dict(environ))
     return Settings(**settings)
 
@@ -115,7 +123,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _from_file(directory: str) -> dict[str, Any]:
-    path = os.path.join(directory, "holter.toml")
+    path = os.path.join(directory, FILE)
     if not os.path.isfile(path):
         return {}
     import tomllib  # only those who have the file pay for it

@@ -12,7 +12,7 @@ import sys
 from holter.cli.figures import clean
 from holter.errors import HolterError, UsageError
 from holter.recording.login import NAME, forget_login, is_open_to_listeners, read_logins, save_login
-from holter.recording.settings import Settings, read_settings
+from holter.recording.settings import FILE, Settings, read_settings
 
 GROUP = "record"
 
@@ -36,6 +36,12 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"nobody is logged in to {url} here: {os.path.join(settings.dir, NAME)} has no key for it")
         print(f"Logged out of {url}; runs recorded here stay here.")
         return 0
+    sources = settings.sources
+    if settings.api_key and sources.get("url") == FILE and sources["api_key"] != FILE:
+        raise UsageError(
+            f"only {FILE} of this directory names {url}: if {sources['api_key']} is the key for it, write"
+            f" `holter login {url}`"
+        )
     if is_open_to_listeners(url):
         print(f"holter: the key for {url} goes over the network unencrypted; https:// would hide it", file=sys.stderr)
     key = settings.api_key or ("" if args.relogin else known.keys.get(url, "")) or _ask_for_key(url)
