@@ -33,6 +33,7 @@ from holter.model.records import (
     Record,
     Summarised,
 )
+from holter.recording.login import rows_in_words
 from holter.recording.voice import Voice
 
 if TYPE_CHECKING:
@@ -412,9 +413,17 @@ class Run:
         self._finished = True
         is_closed = in_time(lambda: self._close(finished), FINISH_WITHIN_S)
         if is_closed and self.is_owned and not is_quiet:
-            seconds, rows = (finished.at_ns - self._described.started_ns) / 1e9, self._recorder.rows.rows
-            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {rows:,} rows; `holter show {self.id}`")
+            seconds = (finished.at_ns - self._described.started_ns) / 1e9
+            self._voice.tell(f"{self.name} ended after {seconds:,.1f} s with {self._count()}; `holter show {self.id}`")
         self._when_ended(self)
+
+    def _count(self) -> str:
+        """How many rows there are, and how many of them are on the server, as far as that is known at this moment."""
+        rows, known = self._recorder.rows.rows, self._link.on_server.get(self.journal.id.hex())
+        if not self.server:
+            return f"{rows:,} rows"
+        there, is_stuck = (known.rows, known.is_stuck) if known else (0, False)
+        return rows_in_words(rows, there, run=self.id, is_stuck=is_stuck)
 
     def _close(self, finished: Finished) -> None:
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holter.client.threads import start_quietly
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, Look, Say, Stop, Watch, encode, messages
+from holter.wire.way_back import Ended, Look, OnServer, Say, Stop, Watch, encode, messages
 
 if TYPE_CHECKING:
     import _socket
@@ -21,6 +21,8 @@ class SidecarLink:
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
+        self.on_server: dict[str, OnServer] = {}
+        """How much of each journal has reached a server, as far as the sidecar has said."""
         self._stoppable: set[str] = set()
         self._socket: _socket.socket | None = None
 
@@ -84,8 +86,10 @@ class SidecarLink:
         for message in messages(ours):
             self._understand(message)
 
-    def _understand(self, message: Say | Stop) -> None:
+    def _understand(self, message: Say | Stop | OnServer) -> None:
         match message:
+            case OnServer():
+                self.on_server[message.journal] = message
             case Say():
                 say = self._voice.mention if message.is_by_the_way else self._voice.warn
                 say(message.cause, message.text)

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Collection
 
 from holter.catalog.run_view import LoadedRun, RunView, awaited_evidence, load_run, newest_clients
 from holter.catalog.verdict import judge
@@ -9,7 +10,9 @@ from holter.errors import JournalError
 from holter.model.records import ChildExited, Exited
 from holter.model.state import FINISHED, Lateness
 from holter.probes.schedulers import is_scheduled
+from holter.recording.login import rows_in_words
 from holter.recording.voice import Voice
+from holter.wire.way_back import OnServer
 
 # The sidecar asks the kernel and the scheduler: the shell must not wait long for that.
 PATIENCE_S = 1.5
@@ -20,8 +23,12 @@ SHELL_CODE = 128
 POLL_S = 0.02
 
 
-def say_how_it_ended(directory: str, voice: Voice) -> None:
-    """Two or three lines; with `quiet` only those of a verdict, and these only for what did not finish."""
+def say_how_it_ended(directory: str, voice: Voice, on_server: Collection[OnServer] | None, /) -> None:
+    """Two or three lines; with `quiet` only those of a verdict, and these only for what did not finish.
+
+    Args:
+        on_server: what is known to have reached the server by now; None where the run stays here.
+    """
     try:
         loaded = _load(directory)
     except (JournalError, OSError):
@@ -30,9 +37,9 @@ def say_how_it_ended(directory: str, voice: Voice) -> None:
         return
     view = loaded.view
     if view.state == FINISHED:
-        voice.tell(f"{view.name} finished {_figures(view)}; `holter show {view.id}`")
+        voice.tell(f"{view.name} finished {_figures(view, on_server)}; `holter show {view.id}`")
         return
-    voice.warn("end", f"{view.name} {view.state} {_figures(view)}: {_why(loaded)}")
+    voice.warn("end", f"{view.name} {view.state} {_figures(view, on_server)}: {_why(loaded)}")
     for advice in loaded.diagnosis.advice[:1] if loaded.diagnosis else ():
         voice.warn("advice", f"what to do: {advice}")
     voice.tell(f"`holter why {view.id}` shows the evidence, `holter show {view.id}` the run")
@@ -86,6 +93,9 @@ def _why(loaded: LoadedRun) -> str:
     return f"{diagnosis.title.rstrip('.')} ({diagnosis.cause})"
 
 
-def _figures(view: RunView) -> str:
-    rows = f" with {view.rows:,} row{'' if view.rows == 1 else 's'}" if view.rows else ""
-    return f"after {view.duration_s:,.1f} s{rows}"
+def _figures(view: RunView, on_server: Collection[OnServer] | None) -> str:
+    rows = f"{view.rows:,} row{'' if view.rows == 1 else 's'}"
+    if on_server is not None:
+        there, is_stuck = sum(each.rows for each in on_server), any(each.is_stuck for each in on_server)
+        rows = rows_in_words(view.rows, there, run=view.id, is_stuck=is_stuck)
+    return f"after {view.duration_s:,.1f} s{f' with {rows}' if view.rows else ''}"

@@ -72,6 +72,8 @@ class _Launch:
         self.streams = open_streams(closed, is_kept=self.console_bytes > 0)
         self.output: Output | None = None
         self.link: socket.socket | None = None
+        self.listener: Listener | None = None
+        self.is_sent = False
 
     def run(self, program: str, environ: dict[str, str], config: dict[str, Any], /) -> int:
         self.recorded.describe(config)
@@ -130,7 +132,8 @@ class _Launch:
     def _say_how_it_ended(self) -> None:
         from holter.launcher.closing_words import say_how_it_ended
 
-        say_how_it_ended(self.recorded.directory, self.voice)
+        on_server = list(self.listener.on_server.values()) if self.listener is not None and self.is_sent else None
+        say_how_it_ended(self.recorded.directory, self.voice, on_server)
 
     def _open_output(self) -> None:
         """Without the means to move output, the command has what we have: it is only not kept then."""
@@ -169,6 +172,8 @@ class _Launch:
                 launcher_pid=os.getpid(),
                 launcher_started=me.started if me else 0,
             )
+        upload = chosen_upload(self.settings, complain=self.voice.warn)
+        self.is_sent = upload is not None
         message = Watch(
             run=recorded.run,
             directory=recorded.directory,
@@ -183,7 +188,7 @@ class _Launch:
             console_bytes=self.console_bytes,
             followed=tuple(self.streams.followed),
             pumped=pumped,
-            upload=chosen_upload(self.settings, complain=self.voice.warn),
+            upload=upload,
             by_launcher=True,
             not_secret=self.settings.not_secret,
         )
@@ -193,7 +198,8 @@ class _Launch:
             with theirs:
                 descriptors = self.output.descriptors if self.output else []
                 spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
-            Listener(self.link, pid, voice=self.voice, allow_stop=self.settings.allow_stop).start()
+            self.listener = Listener(self.link, pid, voice=self.voice, allow_stop=self.settings.allow_stop)
+            self.listener.start()
         except (OSError, RuntimeError) as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
         finally:

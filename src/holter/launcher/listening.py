@@ -7,7 +7,7 @@ import socket
 import threading
 
 from holter.recording.voice import Voice
-from holter.wire.way_back import Say, Stop, messages
+from holter.wire.way_back import OnServer, Say, Stop, messages
 
 
 class Listener(threading.Thread):
@@ -19,14 +19,18 @@ class Listener(threading.Thread):
         self._pid = pid
         self._voice = voice
         self._allow_stop = allow_stop
+        self.on_server: dict[str, OnServer] = {}
+        """How much of each journal has reached a server, as far as the sidecar has said."""
 
     def run(self) -> None:
         """Until the sidecar has left."""
         for message in messages(self._link):
             self._understand(message)
 
-    def _understand(self, message: Say | Stop) -> None:
+    def _understand(self, message: Say | Stop | OnServer) -> None:
         match message:
+            case OnServer():
+                self.on_server[message.journal] = message
             case Say():
                 say = self._voice.mention if message.is_by_the_way else self._voice.warn
                 say(message.cause, message.text)

@@ -103,6 +103,14 @@ def warn_of_listeners(upload: Upload | None, complain: Callable[[str, str], obje
         )
 
 
+def rows_in_words(rows: int, there: int, *, run: str, is_stuck: bool) -> str:
+    """How many of a run's rows are where, for people; `is_stuck` where nothing can be sent just now."""
+    if there >= rows:
+        return f"{rows:,} row{'' if rows == 1 else 's'} here = on the server"
+    left = f"{rows - there:,} wait: `holter sync {run}`" if is_stuck else f"{rows - there:,} follow"
+    return f"{there:,} of {rows:,} rows on the server, {left}"
+
+
 def is_open_to_listeners(url: str) -> bool:
     """Whether what is sent there could be read on the way: plain HTTP to a host that is not this one."""
     scheme, _, rest = url.partition("://")

@@ -15,7 +15,7 @@ from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.sharing import Lead, take_lead
 from holter.sidecar.stopping import StopWishes
 from holter.sidecar.watched import WatchedRun
-from holter.wire.way_back import Ended, Lines, Look, Stop, Watch, decode_to_sidecar, encode
+from holter.wire.way_back import Ended, Lines, Look, OnServer, Stop, Watch, decode_to_sidecar, encode
 
 TICK_S = 1.0
 # How often the handlers of a command are looked at that has just begun.
@@ -192,12 +192,15 @@ class Sidecar:
         """What the user should know of the upload, and of secrets that the program printed."""
         for directory, (watched, _) in self._runs.items():
             for word in watched.words():
-                self._say(directory, encode(word))
+                self._say(directory, encode(word), to_all=isinstance(word, OnServer))
 
-    def _say(self, directory: str, line: bytes) -> None:
-        """To the processes that record a run; to `holter run` only for a program that knows nothing of us."""
+    def _say(self, directory: str, line: bytes, *, to_all: bool = False) -> None:
+        """To the processes that record a run; to `holter run` only for a program that knows nothing of us.
+
+        With `to_all`, to both.
+        """
         links = [link for link in self._links if directory in link.directories]
-        for link in [link for link in links if not link.is_launcher] or links:
+        for link in [link for link in links if not link.is_launcher or to_all] or links:
             link.send(line)
 
     def _leave(self) -> None:

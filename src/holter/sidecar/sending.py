@@ -10,6 +10,7 @@ import msgspec
 from holter.errors import JournalError, Refused, Unreachable
 from holter.journal.digest import read_opened, read_project
 from holter.journal.ranges import JournalStream
+from holter.journal.row_count import RowCount
 from holter.journal.rundir import list_segments
 from holter.journal.stop_request import StopRequest
 from holter.model.records import Opened
@@ -32,6 +33,7 @@ from holter.wire.connection import Connection, quoted
 BATCH_BYTES, LEAST_BATCH_BYTES = 4 << 20, 128 << 10
 # A message that takes longer than this holds heartbeats up: the next one is smaller.
 SLOW_S = 4.0
+COUNT_BYTES = 256 << 10
 LEVEL = 1
 # A text is looked through for secrets together with so much of what was sent before it.
 OVERLAP_BYTES = 8 << 10
@@ -76,6 +78,7 @@ class RunSender:
         self._connection = connection
         self._is_alone = is_alone
         self._streams: dict[str, JournalStream] = {}
+        self._counts: dict[str, RowCount] = {}
         self._foreign: dict[str, bool] = {}
         self._writers: dict[str, Opened] = {}
         self._room = BATCH_BYTES
@@ -116,6 +119,19 @@ class RunSender:
         has_moved = any(self._have_of(part) != part.range.offset for part in parts)
         has_all = all(self._have_of(part) >= part.range.offset + part.range.count for part in parts)
         return Sent(bytes=grown, pace_s=kept.pace_s, stop=kept.stop, is_all=(is_all and has_all) or not has_moved)
+
+    def rows_there(self, journal: str) -> int:
+        """How many rows of a journal the server has. Raises OSError."""
+        count = self._counts.setdefault(journal, RowCount())
+        have = (self._have or {}).get(journal, 0)
+        paths = list_segments(self.directory).get(journal, [])
+        stream = self._streams.setdefault(journal, JournalStream())
+        while count.offset < have:
+            data = stream.read(paths, count.offset, most=min(COUNT_BYTES, have - count.offset))
+            if not data:
+                break
+            count.feed(data)
+        return count.rows
 
     @property
     def has_foreign(self) -> bool:

@@ -16,7 +16,7 @@ from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.sending import RunSender, Sent
 from holter.wire.batches import GONE
 from holter.wire.connection import Connection, parse_address
-from holter.wire.way_back import Say, Upload, Watch
+from holter.wire.way_back import OnServer, Say, Upload, Watch
 
 TIMEOUT_S = 20.0
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 60.0
@@ -68,8 +68,11 @@ class Uploader:
     """
 
     def __init__(self, watch: Watch, upload: Upload, *, record: Callable[[Record], None]) -> None:
-        self.words: SimpleQueue[Say] = SimpleQueue()
+        self.words: SimpleQueue[Say | OnServer] = SimpleQueue()
         """What the user should know; taken out by the loop."""
+        self.journals = [watch.journal]
+        """Those whose writers want to know how much of them is on the server."""
+        self._told: dict[str, OnServer] = {}
         self._watch = watch
         self._upload = upload
         self._record = record
@@ -123,11 +126,13 @@ class Uploader:
                     self._send(sender)  # rows do not wait for a large file
         except (Refused, Unreachable) as error:
             self._tell(error)
+            self._tell_rows(sender)
             return self._backoff.next_s(error)
         except OSError as error:  # the directory or its disk is gone; it may come back
             write_down(self._watch.directory, f"WARN upload: {error.strerror or error}")
             return MOST_WAIT_S
         self._recover()
+        self._tell_rows(sender)
         return self._pace_s if sent.is_all else 0.0
 
     def _send(self, sender: RunSender) -> Sent:
@@ -142,6 +147,13 @@ class Uploader:
         self._pass_on(sent)
         self._tell_id(sender.there)
         return sent
+
+    def _tell_rows(self, sender: RunSender) -> None:
+        for journal in self.journals:
+            known = OnServer(journal=journal, rows=sender.rows_there(journal), is_stuck=bool(self._trouble))
+            if known != self._told.get(journal):
+                self._told[journal] = known
+                self.words.put(known)
 
     def _flush(self, sender: RunSender, files: FileSender) -> None:
         """Send the rest. What does not arrive in time stays where it is, for `holter sync`."""

@@ -28,7 +28,7 @@ from holter.sidecar.counting import Counting
 from holter.sidecar.keeping import Keeper
 from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
-from holter.wire.way_back import Ended, Say, Watch
+from holter.wire.way_back import Ended, OnServer, Say, Watch
 
 if TYPE_CHECKING:
     from holter.sidecar.uploading import Uploader
@@ -107,6 +107,8 @@ class WatchedRun:
             from holter.sidecar.uploading import Uploader  # HTTP: only those pay for it who send
 
             self.uploader = Uploader(watch, watch.upload, record=self.record)
+        elif self.uploader is not None:
+            self.uploader.journals.append(watch.journal)
 
     def ended(self, message: Ended) -> None:
         """The program ended the run by itself; the process may live on without it."""
@@ -155,7 +157,7 @@ class WatchedRun:
             pids = tuple(each.watch.pid for each in self.processes if not each.died_at_ns)
             self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
 
-    def words(self) -> Iterator[Say]:
+    def words(self) -> Iterator[Say | OnServer]:
         """What the user should know, each once."""
         if self.masking.counts and not self._has_told_masked:
             self._has_told_masked = True

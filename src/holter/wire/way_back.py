@@ -110,8 +110,18 @@ class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=
         return f"{self.by} asks run {self.run} to stop{because}"
 
 
+class OnServer(msgspec.Struct, tag="on-server", frozen=True, kw_only=True, omit_defaults=True):
+    """To the client: so many rows of this journal are on the server."""
+
+    journal: str
+    rows: int = 0
+    is_stuck: bool = False
+    """Nothing can be sent just now."""
+
+
 ToSidecar = Watch | Ended | Look
-ToClient = Say | Stop
+ToClient = Say | Stop | OnServer
+
 
 _encode = msgspec.json.Encoder().encode
 _to_sidecar: msgspec.json.Decoder[ToSidecar] = msgspec.json.Decoder(ToSidecar)
