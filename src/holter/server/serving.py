@@ -31,9 +31,9 @@ QUIET_S = 20.0
 UNREAD_S = 30.0
 # The same for machines that are gone: until then the kernel holds what they have not confirmed.
 UNCONFIRMED_MS = 60_000
-LEAVE_WITHIN_S = 3
+LEAVE_WITHIN_S = 1
 # Then it leaves whatever it is in the middle of, as if it were killed: what is not taken in yet, the journals have.
-LEAVE_AT_ONCE_S = 6.0
+LEAVE_AT_ONCE_S = 3.5
 
 
 def listen(host: str, port: int | None) -> socket.socket:
