@@ -12,6 +12,7 @@ from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import CLOCK_ID, Clock
+from holter.model.cutting import first_words
 from holter.model.masking import Masking
 from holter.model.records import Finished, Flushed, Noted, Opened, Record, Totals
 
@@ -125,7 +126,7 @@ class Recorder:
         self._noted += 1
         if self._noted <= MOST_NOTES:
             with contextlib.suppress(NotKept):
-                self.journal.record(Noted(at_ns=self._clock.now_ns(), text=text[:1000]))
+                self.journal.record(Noted(at_ns=self._clock.now_ns(), text=first_words(text, 1000)))
 
     def flush(self) -> None:
         """Wait until every row so far would survive the death of the machine, then mark the place.

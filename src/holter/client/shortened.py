@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from holter.model.cutting import first_words
+
 DEEPEST = 16
 # Python itself refuses to print more digits, and takes long for a little fewer.
 MOST_BITS = 14_000
@@ -30,10 +32,10 @@ def shortened(value: Any, most: int) -> str:
 
 
 def text_of(value: Any, most: int) -> str:
-    """The first `most` characters of `str(value)`, in the same way."""
+    """The first words of `str(value)`, in at most so many characters, in the same way."""
     if type(value) is not str and type(value).__repr__ in _CONTAINERS:
         return shortened(value, most)
-    return str(value)[:most]
+    return first_words(str(value), most)
 
 
 def _pieces(value: Any, most: int, depth: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from holter.client.named_values import Unreadable, named_values
 from holter.client.shortened import shortened, text_of
+from holter.model.cutting import first_words
 
 MOST_TEXT = 64 << 10
 MOST_REPR = 1_000
@@ -196,7 +197,7 @@ def _bounded(text: str, name: str, room: Room) -> str:
     most = min(MOST_TEXT, room.texts)
     if len(text) > most:
         room.complain(f"value:{name}", f"{name!r} has {len(text):,} characters: the first {most:,} are kept")
-        text = text[:most]
+        text = first_words(text, most)
     room.texts -= len(text)
     return _as_utf8(text)
 
@@ -219,9 +220,10 @@ def _described(value: Any, name: str, room: Room) -> str:
         text = shortened(value, MOST_REPR)
     except Exception as error:  # noqa: BLE001  a user's __repr__
         text = f"<{type(value).__name__}: its repr raised {type(error).__name__}>"
-    kept = "its repr is kept" if len(text) < MOST_REPR else f"the first {MOST_REPR:,} characters of its repr are kept"
+    is_whole = len(text) < MOST_REPR
+    kept = "its repr is kept" if is_whole else f"the first {MOST_REPR:,} characters of its repr are kept"
     room.complain(f"value:{name}", f"{name!r} {_misfit(value)}: {kept}")
-    return _as_utf8(text)
+    return _as_utf8(text if is_whole else first_words(text, MOST_REPR - 1))
 
 
 def _misfit(value: Any) -> str:

@@ -85,7 +85,7 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
         **_limits(program, proc),
         "gpus": describe_gpus(),
         "container": container_hint(program.environment),
-        "command": _arguments("\0".join(program.command).encode(errors="replace")[:COMMAND_BYTES]),
+        "command": _first_arguments("\0".join(program.command).encode(errors="replace")),
         "cwd": program.cwd,
         "python": _python(program),
         "packages": _packages(program, hints),
@@ -166,7 +166,14 @@ def container_hint(environment: Mapping[str, str]) -> str | None:
 
 def command_line(text: bytes) -> list[str]:
     """Return the arguments in a `/proc/PID/cmdline`, without the values of those whose name tells of a secret."""
-    return mask_arguments(_arguments(text[:COMMAND_BYTES]))
+    return mask_arguments(_first_arguments(text))
+
+
+def _first_arguments(text: bytes) -> list[str]:
+    """Whole ones only, unless it is a single one: half of a secret does not look like one."""
+    if len(text) > COMMAND_BYTES:
+        text = text[:COMMAND_BYTES].rpartition(b"\0")[0] or text[:COMMAND_BYTES]
+    return _arguments(text)
 
 
 def _arguments(text: bytes) -> list[str]:

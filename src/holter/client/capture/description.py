@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from holter.client.capture.texts import bounded
 from holter.model.clock import Clock
+from holter.model.cutting import first_words, last_words
 from holter.model.records import Cause, Raised
 from holter.model.thinning import Thinning
 
@@ -41,7 +42,7 @@ def describe(
     text = _traceback(error)
     if len(text) > MOST_TRACEBACK:
         half = MOST_TRACEBACK // 2
-        text = f"{text[:half]}\n…\n{text[-half:]}"
+        text = f"{first_words(text, half)}\n…\n{last_words(text, half)}"
     try:
         frames = own_frames(error.__traceback__)
     except Exception:  # noqa: BLE001  such as no memory left: the exception itself matters more
