@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from holter.journal.filesystem import file_system
 from holter.journal.kept_files import replace_for_good
-from holter.journal.rundir import sync_directory
+from holter.journal.rundir import make_private, sync_directory
 
 # From so many files on, one sync of their whole file system costs less than one of each.
 MANY = 4
@@ -87,6 +87,7 @@ class Disk:
     def __init__(self, directory: str) -> None:
         self._open: dict[str, GrowingFile] = {}
         self._failed: dict[str, int] = {}
+        self._changed_folders: set[str] = set()
         self._syncers: ThreadPoolExecutor | None = None
         self._sync_all = _whole_sync(directory)
         self._alone_until = 0.0
@@ -110,13 +111,20 @@ class Disk:
             self._open[path] = GrowingFile(path, fd, is_new=True)
             return self._open[path]
 
+    def make_folder(self, path: str) -> None:
+        """Make it where it is missing. Raises OSError."""
+        if not os.path.isdir(path):
+            make_private(path)
+            self._changed_folders.add(os.path.dirname(path))
+
     def keep(self) -> None:
         """Bring all open files to the disk, with their names; one for which that failed has an `error`, and is cut."""
         files = [file for file in self._open.values() if file.is_unsynced]
         if not self._are_synced_together(files):
             self._sync_each(files)
-            for folder in {os.path.dirname(file.path) for file in files if file.is_new}:
+            for folder in self._changed_folders | {os.path.dirname(file.path) for file in files if file.is_new}:
                 _sync_names(folder, files)
+        self._changed_folders.clear()
         for file in files:
             if file.error is not None:
                 self._failed[file.path] = file.durable
@@ -163,7 +171,7 @@ def _sync_names(folder: str, files: Sequence[GrowingFile]) -> None:
         sync_directory(folder)
     except OSError as error:
         for file in files:
-            if file.is_new and os.path.dirname(file.path) == folder:
+            if file.is_new and file.path.startswith(folder + os.sep):
                 file.error = file.error or error
 
 

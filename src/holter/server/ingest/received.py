@@ -20,7 +20,6 @@ from holter.journal.rundir import (
     make_private,
     run_directory,
     segment_path,
-    sync_directory,
 )
 from holter.server.ingest.growing_files import Disk, GrowingFile
 from holter.wire.batches import Kind
@@ -125,7 +124,7 @@ class ReceivedRuns:
     def _write(self, delivery: "_Delivery", disk: Disk) -> None:
         part, directory = delivery.part, run_directory(self._data, delivery.part.run)
         try:
-            _make_durable(directory)
+            disk.make_folder(directory)
             if part.kind == "text":
                 delivery.answer = _add_text(os.path.join(directory, part.name), part, delivery, disk)
                 return
@@ -304,13 +303,6 @@ def _explained(error: JournalError | OSError, place: str) -> JournalError | Stor
 def is_transcript_file(name: str) -> bool:
     """Whether it can name a file of the console, and nothing else."""
     return _TRANSCRIPT.fullmatch(name) is not None
-
-
-def _make_durable(directory: str) -> None:
-    """Create a run's directory so that the death of the machine does not undo it. Raises OSError."""
-    if not os.path.isdir(directory):
-        make_private(directory)
-        sync_directory(os.path.dirname(directory))
 
 
 def _cut_off(data: bytes, after: int) -> int:

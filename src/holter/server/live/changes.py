@@ -9,6 +9,8 @@ import msgspec
 
 MOST_CHANGES = 20_000
 KEEP_ALIVE_S = 15.0
+# Of many changes in a row, those of so long are sent together: each message costs more than what is in it.
+GATHERS_S = 0.1
 RESET, HELLO = "reset", "hello"
 Shown = Callable[[str, str], bool]
 """Whether somebody may know of a run of a project."""
@@ -111,6 +113,7 @@ class Changes:
                     yield _encode(RESET, now_seq, b"{}")
                 elif found := _only(found, shown()):
                     yield b"".join(_encode(change.kind, change.seq, change.data) for change in found)
+                    await asyncio.sleep(GATHERS_S)
                 seq = max([now_seq, *(change.seq for change in found or ())])
                 if not await _is_set(event, KEEP_ALIVE_S):
                     yield b": keep-alive\n\n"

@@ -22,6 +22,7 @@ from holter.server.live.changes import Changes
 from holter.server.query.briefs import RunBrief, brief_of
 from holter.storage.filters import Compare
 from holter.storage.opening import Storage
+from holter.storage.run_fields import is_late, is_stale
 from holter.storage.runs import RunQuery, RunRow
 
 T = TypeVar("T")
@@ -170,10 +171,14 @@ class Follower(threading.Thread):
         if now - self._looked_at < LOOK_EVERY_S:
             return
         self._looked_at = now
+        lateness, now_ns = self._ingest.lateness, self._clock.now_ns()
         for run in list(self._open):  # who is late becomes so without a word
-            if (row := self._open.get(run)) is not None:
+            row, shown = self._open.get(run), self._shown.get(run)
+            if row is not None and (
+                shown is None or is_late(row, now_ns, lateness) or is_stale(row, now_ns, lateness) != shown.is_stale
+            ):
                 self._show(run, row)
-            self._do_waiting()
+                self._do_waiting()
         for run in [run for run, at in self._died.items() if now - at >= REMEMBERED_S]:
             del self._died[run]
             if run not in self._open:
