@@ -21,6 +21,7 @@ from holter.server.descriptors import share_out
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.pacing import Pacer
+from holter.server.ingest.quota import Unpacking
 from holter.server.ingest.uploads import name_all
 from holter.server.live.casebook import Casebook
 from holter.server.live.changes import Changes
@@ -77,7 +78,7 @@ class Desk:
         self.access_log = AccessLog(settings.access_log, self.complaints.say) if settings.access_log else None
         self.crowd = Crowd(share_out().connections, is_proxy=self.proxies.has)
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
-        self.pacer = Pacer()
+        self.pacer, self.unpacking = Pacer(), Unpacking()
         self.deletions = Deletions(self.data)
         secrets = os.path.join(self.data, SECRETS)
         self.audit = open_audit(self.data)

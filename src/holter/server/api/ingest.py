@@ -1,5 +1,6 @@
 """What sidecars send: ranges of journals, consoles and files; each is kept once, on disk before it is acknowledged."""
 
+import time
 from typing import Annotated
 
 import msgspec
@@ -14,7 +15,8 @@ from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.gate import ZSTD
 from holter.wire.batches import MOST_CLAIMED
 
-MOST_UNPACKED_BYTES = 64 << 20
+# Senders send a third of it at most.
+MOST_UNPACKED_BYTES = 16 << 20
 # A message that says that it has no more is unpacked in one go.
 FEW_BYTES = 1 << 20
 Offset = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -182,7 +184,7 @@ def unpacked(visit: Visit) -> bytes:
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     try:
         if 0 <= zstandard.frame_content_size(visit.data) <= FEW_BYTES:
-            return unpacker.decompress(visit.data, allow_extra_data=False)
+            return _counted(visit, unpacker.decompress(visit.data, allow_extra_data=False))
         with unpacker.stream_reader(visit.data) as reader:
             data = reader.read(MOST_UNPACKED_BYTES + 1)
     except zstandard.ZstdError as error:
@@ -191,6 +193,11 @@ def unpacked(visit: Visit) -> bytes:
         raise Refused(
             413, f"the body has more than {MOST_UNPACKED_BYTES:,} bytes when unpacked", do="send less at once"
         )
+    return _counted(visit, data)
+
+
+def _counted(visit: Visit, data: bytes) -> bytes:
+    visit.desk.unpacking.spend(visit.who.id, time.monotonic(), packed=len(visit.data), unpacked=len(data))
     return data
 
 
