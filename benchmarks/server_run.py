@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))  # this file is run, not imported
 
 from benchmarks.suite import Suite, run  # noqa: E402  needs the line above
 
-MEASURES = ("ingest", "reads", "tables", "peers", "kills", "network", "live", "many")
+MEASURES = ("ingest", "reads", "tables", "peers", "kills", "network", "live", "many", "strangers")
 SUITE = Suite(
     command="benchmarks/server_run.py",
     modules={name: f"benchmarks.server_{name}" for name in MEASURES},
