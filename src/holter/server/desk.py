@@ -137,14 +137,21 @@ class Desk:
     def _open_storage(self) -> Storage:
         """Whatever is wrong with the index, the runs' directories have it all: a damaged one is begun anew."""
         try:
-            storage = self._open_with_reserve()
+            storage = self._looked_into(self._open_with_reserve())
         except StorageDamaged as error:
             self.was_damaged = str(error)
             load_engine(self.url).discard_index(self.url)
-            storage = open_storage(self.url)
-        if not storage.runs.seen():
-            name_all(self.data, storage.blobs)
+            storage = self._looked_into(open_storage(self.url))
         self.keep_reserve()
+        return storage
+
+    def _looked_into(self, storage: Storage) -> Storage:
+        try:
+            if not storage.runs.seen():
+                name_all(self.data, storage.blobs)
+        except BaseException:
+            storage.close()
+            raise
         return storage
 
     def _open_with_reserve(self) -> Storage:

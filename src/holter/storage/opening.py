@@ -1,8 +1,9 @@
 """Opens storage by URL: the part before the colon names a file in the folder `engines`."""
 
+import contextlib
 import importlib
 import pkgutil
-from typing import Protocol, cast
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -12,6 +13,8 @@ from holter.storage.blobs import BlobStore
 from holter.storage.console import ConsoleStore
 from holter.storage.runs import RunStore
 from holter.storage.series import SeriesStore
+
+T = TypeVar("T")
 
 
 class Closable(Protocol):
@@ -79,4 +82,17 @@ def load_engine(url: str) -> Engine:
 def open_storage(url: str) -> Storage:
     """Open all four ports at one place; the caller closes it. Raises UsageError, StorageDamaged, NewerStorage."""
     engine = load_engine(url)
-    return Storage(engine.open_runs(url), engine.open_series(url), engine.open_console(url), engine.open_blobs(url))
+    with contextlib.ExitStack() as opened:  # one that can't be opened leaves none open
+
+        def kept(port: T) -> T:
+            opened.callback(cast("Closable", port).close)
+            return port
+
+        storage = Storage(
+            kept(engine.open_runs(url)),
+            kept(engine.open_series(url)),
+            kept(engine.open_console(url)),
+            kept(engine.open_blobs(url)),
+        )
+        opened.pop_all()
+        return storage

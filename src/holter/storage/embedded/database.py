@@ -6,12 +6,17 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from holter.errors import NewerStorage, StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
 
 BUSY_S = 30.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# A text that is none, and a schema that is not ours: for these it has no number.
+_DAMAGED_WORDS = ("Could not decode", "no such table", "no such column", "no such index")
 # A file system with less is full: the index that SQLite shares between processes grows by 32 KiB.
 _LEAST_FREE_BYTES = 64 << 10
 DAMAGED = ".damaged"
@@ -92,7 +97,7 @@ class Database:
         try:
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
+        except BaseException:
             connection.close()
             raise
         return connection
@@ -119,13 +124,16 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._explain(error) from error
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:  # also in what SQLite says of a damaged schema
+            self._remember_damage()
+            raise self._damage(str(error)) from error
         except StorageDamaged:  # of what a row holds
             self._remember_damage()
             raise
 
     def _explain(self, error: sqlite3.Error) -> StorageError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED:
+        if code in _DAMAGED or str(error).startswith(_DAMAGED_WORDS):
             self._remember_damage()
             return self._damage(str(error))
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self._is_disk_full()):
@@ -157,6 +165,14 @@ class Database:
             os.close(os.open(self.path + DAMAGED, os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
+def fetch_one(cursor: sqlite3.Cursor) -> tuple[Any, ...]:
+    """The row to which another one points. Raises StorageDamaged where it is gone."""
+    row: tuple[Any, ...] | None = cursor.fetchone()
+    if row is None:
+        raise StorageDamaged("what a row points at is gone")
+    return row
+
+
 def discard(path: str) -> None:
     """Remove a database with all that belongs to it; nobody may have it open. Idempotent. Raises OSError."""
     for suffix in ("", "-wal", "-shm", DAMAGED):
@@ -172,6 +188,10 @@ def is_sound(path: str) -> bool:
         return False
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
-    except sqlite3.DatabaseError:
+            tables = [name for [name] in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            for name in tables:  # a text that is none is seen by nobody but its reader
+                for _ in connection.execute(f'SELECT * FROM "{name}"'):
+                    pass
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",))
+    except (sqlite3.Error, UnicodeDecodeError):
         return False

@@ -9,6 +9,7 @@ import numpy as np
 
 from holter.storage.bucketing import GROUP, Spans, join_spans, spans_of_points
 from holter.storage.embedded.codec import EXTENT, PYRAMID, decode_integers, decode_values
+from holter.storage.embedded.database import fetch_one
 from holter.storage.merging import Writes, concatenate, settle_writes
 from holter.storage.series import Axis, Floats, Ints, Line, Points, Window
 
@@ -177,26 +178,25 @@ class Reader:
 
     def _values(self, chunks: list[Sealed]) -> list[Floats]:
         execute = self._connection.execute
-        found = [execute("SELECT vals FROM chunk WHERE id = ?", (chunk.id,)).fetchone()[0] for chunk in chunks]
+        found = [fetch_one(execute("SELECT vals FROM chunk WHERE id = ?", (chunk.id,)))[0] for chunk in chunks]
         return [decode_values(data, chunk.points) for data, chunk in zip(found, chunks, strict=True)]
 
     def _steps(self, chunk: Sealed) -> Ints:
         if chunk.stride:
             return np.arange(chunk.points, dtype=np.int64) * chunk.stride + chunk.first
-        [data] = self._connection.execute("SELECT steps FROM axis WHERE id = ?", (chunk.axis,)).fetchone()
+        [data] = fetch_one(self._connection.execute("SELECT steps FROM axis WHERE id = ?", (chunk.axis,)))
         return decode_integers(data, chunk.points)
 
     def _writes(self, chunk: Sealed, values: Floats) -> Writes:
-        row = self._connection.execute(
-            "SELECT at_ns, offsets, journals FROM axis WHERE id = ?", (chunk.axis,)
-        ).fetchone()
+        found = self._connection.execute("SELECT at_ns, offsets, journals FROM axis WHERE id = ?", (chunk.axis,))
+        row = fetch_one(found)
         at_ns, offsets, journals = (decode_integers(data, chunk.points) for data in row)
         numbers, places = np.unique(journals, return_inverse=True)
         names = tuple(self._journal(int(number)) for number in numbers)
         return Writes(self._steps(chunk), at_ns, offsets, places.reshape(-1), values[np.newaxis], names)
 
     def _journal(self, number: int) -> str:
-        [name] = self._connection.execute("SELECT journal FROM journal WHERE id = ?", (number,)).fetchone()
+        [name] = fetch_one(self._connection.execute("SELECT journal FROM journal WHERE id = ?", (number,)))
         return str(name)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from holter.errors import StorageDamaged
 from holter.storage.embedded.database import Database
 from holter.storage.embedded.run_sql import Driver, RunSql
 from holter.storage.run_fields import PREFIXES, Plain, flat_fields, shown_fields
@@ -104,7 +105,7 @@ class SqliteRuns:
             found = connection.execute(
                 "SELECT w.row FROM run r JOIN whole w ON w.run = r.number WHERE r.id = ?", (run,)
             ).fetchone()
-        return _decode(found[0]) if found else None
+            return _decode(found[0]) if found else None
 
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
@@ -115,10 +116,8 @@ class SqliteRuns:
                 total = _count(connection, sql) if query.is_counted else None
             else:
                 numbers, total = self._deep_page(connection, sql, query)
-            rows = _whole_rows(connection, numbers)
-        shown = [
-            shown_fields(_decode(row), query.columns, now_ns=query.now_ns, lateness=query.lateness) for row in rows
-        ]
+            rows = [_decode(row) for row in _whole_rows(connection, numbers)]
+        shown = [shown_fields(row, query.columns, now_ns=query.now_ns, lateness=query.lateness) for row in rows]
         return RunPage(shown, total)
 
     def list_keys(self, project: str | None = None) -> list[str]:
@@ -261,6 +260,8 @@ def _whole_rows(connection: sqlite3.Connection, numbers: list[int]) -> list[byte
     """In the order of the numbers; in one question, as each may have to wait for other threads."""
     chosen = ", ".join(map(str, numbers))
     found = dict(connection.execute(f"SELECT run, row FROM whole WHERE run IN ({chosen})").fetchall())
+    if len(found) < len(numbers):
+        raise StorageDamaged("a row of the table has lost its other half")
     return [found[number] for number in numbers]
 
 

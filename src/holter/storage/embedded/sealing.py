@@ -15,6 +15,7 @@ from holter.storage.embedded.codec import (
     encode_values,
     stride_of,
 )
+from holter.storage.embedded.database import fetch_one
 from holter.storage.merging import Writes, concatenate, settle_writes
 from holter.storage.series import Floats
 
@@ -143,20 +144,19 @@ class Sealer:
         return concatenate(parts)
 
     def _values(self, place: _Place) -> Floats:
-        [data] = self._connection.execute("SELECT vals FROM chunk WHERE id = ?", (place.id,)).fetchone()
+        [data] = fetch_one(self._connection.execute("SELECT vals FROM chunk WHERE id = ?", (place.id,)))
         return decode_values(data, place.points)
 
     def _with_axis(self, axis: int, points: int, values: Floats) -> Writes:
-        row = self._connection.execute(
-            "SELECT steps, at_ns, offsets, journals FROM axis WHERE id = ?", (axis,)
-        ).fetchone()
+        found = self._connection.execute("SELECT steps, at_ns, offsets, journals FROM axis WHERE id = ?", (axis,))
+        row = fetch_one(found)
         steps, at_ns, offsets, journals = (decode_integers(data, points) for data in row)
         numbers, places = np.unique(journals, return_inverse=True)
         names = tuple(self._journal_name(int(number)) for number in numbers)
         return Writes(steps, at_ns, offsets, places.reshape(-1), values, names)
 
     def _journal_name(self, number: int) -> str:
-        [name] = self._connection.execute("SELECT journal FROM journal WHERE id = ?", (number,)).fetchone()
+        [name] = fetch_one(self._connection.execute("SELECT journal FROM journal WHERE id = ?", (number,)))
         return str(name)
 
     def _drop(self, places: list[_Place]) -> None:
