@@ -13,6 +13,7 @@ from holter.cli.table import Cell, Column, render
 from holter.errors import UsageError
 
 if TYPE_CHECKING:
+    from holter.server.security.oidc import Identity
     from holter.server.security.rights import Keep, ProjectRights, Role, UserKind
 
 KINDS = {
@@ -67,7 +68,7 @@ def users(args: argparse.Namespace, data: str) -> int:
             return 0
         case ["add", name]:
             kind: UserKind = "service" if args.service else "person"
-            user = people.add_user(name, scope=args.scope, kind=kind, now=time.time())
+            user = people.add_user(name, scope=args.scope, kind=kind, now=time.time(), identity=_identity(args))
             _note(data, "user-made", name=name, scope=user.scope, kind=user.kind)
             print(
                 f"The user {name} with the scope {user.scope}; `holter server keys add KEY --user {name}` makes a key."
@@ -244,6 +245,17 @@ def _list_users(args: argparse.Namespace, data: str) -> None:
     print(
         "\n".join(render(USER_COLUMNS, rows, look=look())) if rows else "There are no users: keys stand for themselves."
     )
+
+
+def _identity(args: argparse.Namespace) -> "Identity | None":
+    from holter.server.security.oidc import Identity
+
+    if not args.subject:
+        return None
+    issuer = args.issuer or os.environ.get("HOLTER_OIDC_ISSUER", "")
+    if not issuer:
+        raise UsageError("--subject needs --issuer, the address of the login server, or HOLTER_OIDC_ISSUER")
+    return Identity(issuer, args.subject, "")
 
 
 def _check_user(name: str, data: str) -> None:

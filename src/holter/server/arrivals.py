@@ -33,6 +33,10 @@ class Arrivals:
         """Who sent a run; None where nobody knows."""
         return self._owners.get(run) if self._owners is not None else None
 
+    def has_owner(self, user: str) -> bool:
+        """Whether a run is theirs."""
+        return self._owners is not None and self._owners.has_user(user)
+
     def claim(self, visitor: Visitor, run: str, *, project: str | None, journals: Collection[str]) -> str:
         """The id under which somebody's run is known here; it is theirs from now on. Idempotent.
 

@@ -29,13 +29,16 @@ from holter.server.live.follower import Follower
 from holter.server.reserve import Reserve
 from holter.server.security.access import Doorman
 from holter.server.security.keyring import SECRETS, open_audit, open_registers
-from holter.server.security.limits import FAILURES, REQUESTS, Limiter
+from holter.server.security.limits import FAILURES, REQUESTS, Limiter, Rate
+from holter.server.security.oidc import Provider, read_oidc
 from holter.server.security.private_files import read_secret
 from holter.server.security.proxies import Proxies
 from holter.server.tally import Tally
 from holter.server.visible import KnownRuns
 from holter.storage.opening import Storage, load_engine, open_storage
 
+LOGINS = Rate(5, 100)
+"""Questions to the login server that strangers may cause."""
 Kind = Literal["ui", "server"]
 
 
@@ -78,6 +81,10 @@ class Desk:
         self.access_log = AccessLog(settings.access_log, self.complaints.say) if settings.access_log else None
         self.crowd = Crowd(share_out().connections, is_proxy=self.proxies.has)
         self.requests, self.failures = Limiter(REQUESTS), Limiter(FAILURES)
+        self.logins = Limiter(LOGINS)
+        oidc = read_oidc(environ) if settings.kind == "server" else None
+        self.oidc = Provider(oidc) if oidc is not None else None
+        """Who else can say who somebody is; None where keys alone do."""
         self.pacer, self.unpacking = Pacer(), Unpacking()
         self.deletions = Deletions(self.data)
         secrets = os.path.join(self.data, SECRETS)
@@ -92,8 +99,7 @@ class Desk:
         self.arrivals = Arrivals(self.data, self.doorman, deletions=self.deletions, is_shared=settings.kind == "server")
         self.was_damaged = ""
         """What was wrong with the index, where it had to be begun anew."""
-        storage = self._open_storage()
-        self.runs = KnownRuns(storage.runs, placed=self.arrivals.placed)
+        storage, self.runs = self._open_storage()
         self.storage: Storage = msgspec.structs.replace(storage, runs=self.runs)
         self.changes = Changes(time.time_ns() // 1_000_000)
         sightings = Sightings()
@@ -130,29 +136,33 @@ class Desk:
             if self.access_log is not None:
                 self.access_log.close()
 
+    def is_somebody(self, name: str) -> bool:
+        """Whether a name stands for whoever has a key of that name, or has sent a run under it."""
+        return self.arrivals.has_owner(name) or any(key.owner == name for key in self.doorman.keys.all())
+
     def now(self) -> float:
         """Seconds since 1970."""
         return self.clock.now_ns() / 1e9
 
-    def _open_storage(self) -> Storage:
+    def _open_storage(self) -> tuple[Storage, KnownRuns]:
         """Whatever is wrong with the index, the runs' directories have it all: a damaged one is begun anew."""
         try:
-            storage = self._looked_into(self._open_with_reserve())
+            found = self._looked_into(self._open_with_reserve())
         except StorageDamaged as error:
             self.was_damaged = str(error)
             load_engine(self.url).discard_index(self.url)
-            storage = self._looked_into(open_storage(self.url))
+            found = self._looked_into(open_storage(self.url))
         self.keep_reserve()
-        return storage
+        return found
 
-    def _looked_into(self, storage: Storage) -> Storage:
+    def _looked_into(self, storage: Storage) -> tuple[Storage, KnownRuns]:
         try:
             if not storage.runs.seen():
                 name_all(self.data, storage.blobs)
+            return storage, KnownRuns(storage.runs, placed=self.arrivals.placed)
         except BaseException:
             storage.close()
             raise
-        return storage
 
     def _open_with_reserve(self) -> Storage:
         try:

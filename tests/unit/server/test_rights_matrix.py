@@ -27,6 +27,8 @@ from tests.unit.server.remote import RemoteJournal
 
 # A file that was sent is closed when nothing refers to it any more.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+# There is no login server here.
+LOGINS = ("/oidc/login", "/oidc/callback", "/oidc/device", "/oidc/device/key")
 KINDS = ("open", "read-only", "private")
 PEOPLE = {
     "stranger": None,
@@ -92,6 +94,10 @@ EXPECTED: dict[str, dict[str, tuple[object, ...]]] = {
 ROUTES: dict[str, str] = {
     "GET /info": "be anybody",
     "POST /login": "be anybody",
+    "GET /oidc/login": "be anybody",
+    "GET /oidc/callback": "be anybody",
+    "POST /oidc/device": "be anybody",
+    "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
     "GET /runs": "list",
     "GET /keys": "list",
@@ -214,6 +220,7 @@ def request_of(
     bodies: dict[str, Any] = {
         "/series": {"runs": [run], "keys": ["loss"]},
         "/shares": {"runs": [run]},
+        "/oidc/device/key": {"device_code": "none"},
         "/login": {"key": "hk_none_none"},
         "/runs/{run}/marks": {"state": "failed", "reason": "r"},
         "/tokens": {"name": "new", "user": "nobody"},
@@ -297,7 +304,10 @@ def tells_of(route: Route, content: bytes, kind: str) -> bool:
 
 def is_refused(route: Route, answer: httpx.Response) -> bool:
     """Whether the rights, and not something about the question, are the reason for an error."""
-    if route.path in ("/login", "/tokens", "/tokens/{id}", "/shares/{id}") and answer.status_code in (401, 404):
+    if route.path in ("/login", "/tokens", "/tokens/{id}", "/shares/{id}", *LOGINS) and answer.status_code in (
+        401,
+        404,
+    ):
         return "what" in answer.json()["error"] and answer.json()["error"]["what"] == "you are not logged in"
     if answer.status_code == 409:
         return "somebody else's" in answer.text

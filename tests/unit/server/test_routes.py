@@ -25,7 +25,14 @@ from holter.server.security.gate import SAFE
 
 ROUTES = load_routes()
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
-OPEN = {"GET /info", "POST /login"}
+OPEN = {
+    "GET /info",
+    "POST /login",
+    "GET /oidc/login",
+    "GET /oidc/callback",
+    "POST /oidc/device",
+    "POST /oidc/device/key",
+}
 READS_BY_POST = {"POST /series", "POST /logout"}
 
 

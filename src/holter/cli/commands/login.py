@@ -1,7 +1,8 @@
 """Log in to a holter server: runs recorded here are sent there from then on.
 
 The key is asked for (or read from the standard input, or from HOLTER_API_KEY), tried, and kept in a file that only you
-may read. It is never part of a command line. --logout forgets it.
+may read. It is never part of a command line. --logout forgets it. With --device no key is asked for: you confirm a code
+in a browser on any machine, at the login server of your organisation, where the server has one.
 """
 
 import argparse
@@ -21,6 +22,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("url", metavar="URL", nargs="?", help="address of the server; left out, the last one")
     parser.add_argument("--relogin", action="store_true", help="ask for a key even if one is known")
+    parser.add_argument("--device", action="store_true", help="confirm a code in a browser elsewhere, instead of a key")
     parser.add_argument("--logout", action="store_true", help="forget the server and its key")
 
 
@@ -44,7 +46,12 @@ def run(args: argparse.Namespace) -> int:
         )
     if is_open_to_listeners(url):
         print(f"holter: the key for {url} goes over the network unencrypted; https:// would hide it", file=sys.stderr)
-    key = settings.api_key or ("" if args.relogin else known.keys.get(url, "")) or _ask_for_key(url)
+    if args.device:
+        from holter.cli.device_login import confirmed_key  # HTTP: only those pay for it who need it
+
+        key = confirmed_key(url)
+    else:
+        key = settings.api_key or ("" if args.relogin else known.keys.get(url, "")) or _ask_for_key(url)
     name, scopes = _try(url, key)
     save_login(settings.dir, url, key=key)
     print(f"Logged in to {url} as {clean(name)} ({', '.join(scopes)}); runs recorded here are sent there.")

@@ -56,6 +56,8 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", metavar="NAME", default="", help="whose a new key is; left out, it stands for itself")
     parser.add_argument("--days", metavar="N", type=float, help="how long a new key lasts; left out, until revoked")
     parser.add_argument("--service", action="store_true", help="a new user is no person, but a cluster or the like")
+    parser.add_argument("--subject", metavar="SUB", help="who a new user is to the login server")
+    parser.add_argument("--issuer", metavar="URL", help="that login server; left out, HOLTER_OIDC_ISSUER")
     kinds = parser.add_mutually_exclusive_group()
     for kind, text in KINDS.items():
         kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=f"a project: {text}")

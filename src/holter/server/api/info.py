@@ -2,6 +2,7 @@
 
 import time
 from itertools import islice
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -20,6 +21,8 @@ class Info(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     kind: str
     needs_login: bool
+    login_server: str = ""
+    """Whose login server may be used instead of a key; empty where there is none."""
     address: str = ""
     directory: str | None = None
     user: str | None = None
@@ -57,7 +60,8 @@ class LoggedIn(msgspec.Struct, frozen=True):
 def info(visit: Visit, asked: Nothing) -> Info:
     """What this server is and who asks"""
     desk, visitor = visit.desk, visit.visitor
-    known = Info(version=__version__, kind=desk.settings.kind, needs_login=visitor is None)
+    issuer = urlsplit(desk.oidc.settings.issuer).netloc if desk.oidc is not None else ""
+    known = Info(version=__version__, kind=desk.settings.kind, needs_login=visitor is None, login_server=issuer)
     if visitor is None:
         return known
     lag = desk.ingest.lag

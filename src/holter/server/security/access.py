@@ -18,6 +18,8 @@ UI = "ui"
 """The id under which the token of `holter ui` is known; no key has it."""
 GUEST = "link-"
 """What the id of somebody who came by a link begins with."""
+USER = "user-"
+"""And of somebody who logged in without a key."""
 CSRF_HEADER = "x-holter-csrf"
 
 
@@ -111,6 +113,26 @@ class Doorman:
         _, expires, _, _ = session.split(".")
         self._ended.end(session, expires=float(expires), now=self._now())
 
+    def visitor_of(self, user: str) -> Visitor | None:
+        """A user whom somebody else has proved to be there; None where they may not come in."""
+        known = self.people.roll.users.get(user)
+        if known is None or known.disabled_at is not None:
+            return None
+        return Visitor(id=f"{USER}{user.encode().hex()}", name=user, scope=known.scope, user=user)
+
+    def sign_for(self, seconds: int, text: str) -> str:
+        """A text without dots, for a cookie that is good for so long."""
+        content = f"for.{int(self._now()) + seconds}.{text}"
+        return f"{content}.{self._sign(content)}"
+
+    def signed_cookie(self, headers: Mapping[str, str], name: str) -> str | None:
+        """The text that we signed; None where that was too long ago, or somebody else wrote it."""
+        content, _, signature = _cookie(headers.get("cookie", ""), name).rpartition(".")
+        if not hmac.compare_digest(self._sign(content).encode(), signature.encode()) or not content.startswith("for."):
+            return None
+        _, expires, text = content.split(".")
+        return text if self._now() < int(expires) else None
+
     def csrf(self, session: str) -> str:
         """What a page must send in a header with each write, beside the cookie that the browser sends anyway."""
         return self._sign(f"csrf.{session}") if session else ""
@@ -161,6 +183,8 @@ class Doorman:
         if id.startswith(GUEST):
             share = self.people.roll.shares.get(id.removeprefix(GUEST))
             return self._guest(share) if share is not None else None
+        if id.startswith(USER):
+            return self.visitor_of(bytes.fromhex(id.removeprefix(USER)).decode())
         key = self.keys.get(id)
         return self._visitor(key) if key is not None else None
 

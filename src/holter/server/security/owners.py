@@ -74,6 +74,10 @@ class Owners:
         """None for a run of which nobody knows who sent it."""
         return self._owners.get(run)
 
+    def has_user(self, user: str) -> bool:
+        """Whether a run is theirs."""
+        return any(each.user == user for each in list(self._owners.values()))
+
     def of_sender(self, user: str, run: str) -> list[Owner]:
         """The runs of a user that are known to them by an id."""
         found = [self._owners.get(run), *(self._owners[name] for name in self._renamed.get(run, ()))]

@@ -11,6 +11,7 @@ import msgspec
 from holter.errors import UsageError
 from holter.journal.kept_files import replace_for_good
 from holter.server.security.keys import Scope, digest
+from holter.server.security.oidc import Identity
 from holter.server.security.private_files import locked
 from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, Roll, Share, User, UserKind
 
@@ -20,6 +21,7 @@ MOST_SHARES = 10_000
 SHARE = "hs"
 """What the text of a link begins with, as that of a key does with `hk`."""
 USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+_NO_NAME = re.compile(r"[^A-Za-z0-9._@+-]+")
 
 _decode = msgspec.json.Decoder(Roll).decode
 
@@ -51,23 +53,44 @@ class People:
                 self._stamp = stamp
             return self._roll
 
-    def add_user(self, name: str, *, scope: Scope, kind: UserKind = "person", now: float) -> User:
-        """Make a user. Raises UsageError, OSError."""
+    def add_user(
+        self, name: str, *, scope: Scope, kind: UserKind = "person", now: float, identity: Identity | None = None
+    ) -> User:
+        """Make a user; with an identity they may log in at the login server. Raises UsageError, OSError."""
         if USER_NAME.fullmatch(name) is None:
             raise UsageError(
                 f"a user's name has 1 to 100 of A-Z a-z 0-9 . _ @ + -, a letter or digit first, not {name[:40]!r}"
             )
         user = User(name=name, scope=scope, kind=kind, made_at=now)
+        if identity is not None:
+            user = msgspec.structs.replace(user, issuer=identity.issuer, subject=identity.subject)
 
         def add(roll: Roll) -> Roll:
             if name in roll.users:
                 raise UsageError(f"there is a user {name} already")
+            if (known := roll.user_of(user.issuer, user.subject)) is not None:
+                raise UsageError(f"that login is the user {known.name} already")
             if len(roll.users) >= MOST_USERS:
                 raise UsageError(f"there are {MOST_USERS:,} users already")
             return msgspec.structs.replace(roll, users={**roll.users, name: user})
 
         self._change(add)
         return user
+
+    def add_identity(
+        self, identity: Identity, *, scope: Scope, now: float, is_taken: Callable[[str], bool] = lambda name: False
+    ) -> User:
+        """Make a user for somebody who comes for the first time. Raises UsageError, OSError.
+
+        Their name is as near as possible to the one that they like, but one that stands for nobody yet: a name proves
+        nothing.
+        """
+        wanted = _NO_NAME.sub("-", identity.name).lstrip("._@+-")[:90] or "user"
+        known = self.roll.names
+        name, number = wanted, 2
+        while name in known or is_taken(name):
+            name, number = f"{wanted}-{number}", number + 1
+        return self.add_user(name, scope=scope, now=now, identity=identity)
 
     def change_user(self, name: str, *, scope: Scope | None = None, disabled_at: float | None = None) -> User:
         """Give a user another scope, or let them in no more: `disabled_at` is when, 0 lets them in again.

@@ -77,6 +77,18 @@ class Roll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return scope
         return None if known.disabled_at is not None else min(scope, known.scope, key=SCOPES.index)
 
+    @property
+    def names(self) -> set[str]:
+        """All names that stand for somebody."""
+        members = {name for each in self.projects.values() for name in each.members}
+        guests = {name for names in self.grants.values() for name in names}
+        return {*self.users, *members, *guests, *(share.by for share in self.shares.values())}
+
+    def user_of(self, issuer: str, subject: str) -> User | None:
+        """The user whom a login server knows by a subject; None where there is none."""
+        found = (each for each in self.users.values() if each.subject == subject and each.issuer == issuer)
+        return next(found, None) if issuer and subject else None
+
     def project(self, name: str) -> ProjectRights:
         """An open one where nothing was decided."""
         return self.projects.get(name, _OPEN)
