@@ -19,6 +19,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_quick: bool = False
     """A smoke pass: everything runs, the figures mean nothing."""
     is_long: bool = False
+    runs: int | None = None
+    seconds: float | None = None
+    """Another size of what is measured, where somebody wants one."""
 
     def pick(self, full: T, quick: T) -> T:
         return quick if self.is_quick else full

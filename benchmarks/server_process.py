@@ -22,12 +22,14 @@ STARTS_WITHIN_S = 60.0
 class ServerProcess:
     """One server for one data directory. The first start makes the key; whoever makes the object closes it."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *, files: int = 0) -> None:
         self.data = data
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.key = ""
         self.process: subprocess.Popen[bytes] | None = None
+        self._files = files
+        """So many it may open; 0 for as many as we may."""
         self._output = data.parent / f"{data.name}.out"
 
     @property
@@ -39,6 +41,8 @@ class ServerProcess:
         """Start it and wait until it answers."""
         self._output.write_bytes(b"")
         command = [sys.executable, "-m", "holter", "server", "--data", str(self.data), "--port", str(self.port)]
+        if self._files:
+            command = ["sh", "-c", f'ulimit -n {self._files} && exec "$@"', "sh", *command]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
         with self._output.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)

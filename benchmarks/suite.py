@@ -75,7 +75,15 @@ def take(suite: Suite, chosen: argparse.Namespace) -> int:
     try:
         peers, absence = _trackers(chosen) if suite.has_trackers else (None, "")
         is_long = getattr(chosen, "long", False)
-        plan = Plan(scratch=scratch, peers=peers, is_alone=chosen.no_peers, is_quick=chosen.quick, is_long=is_long)
+        plan = Plan(
+            scratch=scratch,
+            peers=peers,
+            is_alone=chosen.no_peers,
+            is_quick=chosen.quick,
+            is_long=is_long,
+            runs=getattr(chosen, "runs", None),
+            seconds=getattr(chosen, "seconds", None),
+        )
         machine = describe_machine(scratch, peer_versions(peers) if peers else {})
         for name in chosen.measures or suite.modules:
             print(f"measuring {name}", file=sys.stderr, flush=True)

@@ -11,7 +11,9 @@ from benchmarks.report import Result
 from benchmarks.server_run import ROOT
 
 
-@pytest.mark.parametrize("measure", ["ingest", "reads", "tables", "kills", "network", "live", "many", "strangers"])
+@pytest.mark.parametrize(
+    "measure", ["ingest", "reads", "tables", "kills", "network", "live", "many", "strangers", "fleet"]
+)
 def test_a_quick_pass_yields_every_figure_of(measure: str, tmp_path: Path) -> None:
     command = [sys.executable, "benchmarks/server_run.py", measure, "--quick", "--results", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=110)

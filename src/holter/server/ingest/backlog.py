@@ -154,11 +154,6 @@ class Backlog:
                 self._looked = (now_ns, self._late_ns(waiting, now_ns))
             return self._looked[1] / 1e9
 
-    def patient(self, lateness: Lateness, now_ns: int) -> Lateness:
-        """When silence means something: what the index does not know yet is nobody's silence."""
-        behind_s = self.behind_s(now_ns)
-        return Lateness(lateness.stale_s + behind_s, lateness.crashed_s + behind_s) if behind_s else lateness
-
     def _let_go(self, waiting: _Waiting) -> None:
         self._held_bytes -= sum(len(part.data) for part in waiting.parts or ())
         waiting.parts = None
@@ -166,3 +161,8 @@ class Backlog:
     def _late_ns(self, waiting: list[_Waiting], now_ns: int) -> int:
         oldest_ns = min((each.since_ns for each in waiting), default=now_ns)
         return max(0, now_ns - oldest_ns, self._rows_late_ns)
+
+
+def patient(lateness: Lateness, behind_s: float) -> Lateness:
+    """When silence means something: what the index does not know yet is nobody's silence. Pure."""
+    return Lateness(lateness.stale_s + behind_s, lateness.crashed_s + behind_s) if behind_s else lateness

@@ -15,7 +15,7 @@ from holter.errors import StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
-from holter.server.ingest.backlog import Backlog, Lag
+from holter.server.ingest.backlog import Backlog, Lag, patient
 from holter.server.ingest.following import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
@@ -118,7 +118,7 @@ class Ingest:
     @property
     def lateness(self) -> Lateness:
         """When silence means something, now: nobody is judged by how far the ports are behind. For any thread."""
-        return self._backlog.patient(self._lateness, self._clock.now_ns())
+        return patient(self._lateness, self.behind_s)
 
     def tick(self) -> list[Change]:
         """Bring the ports up to date, for a quarter of a second at most; returns what is new. Call it once a second.
