@@ -1,17 +1,18 @@
 """Bad company for a server: connections that say nothing, and senders who announce much and send by the byte.
 
 Run by `server_strangers.py` as a process of its own. Prints a line when all of them are there, and stays until its
-standard input ends. Whoever is sent away comes back, as often as one of them may each second.
+standard input ends. Whoever is sent away comes back some seconds later: about 500 of them each second.
 """
 
 import argparse
 import asyncio
 import contextlib
+import random
 import resource
 import sys
 
 OPENED_AT_ONCE = 200
-BACK_AFTER_S = 10.0
+BACK_AFTER_S = (5.0, 15.0)
 HEAD = (
     "POST /api/v1/ingest/slow/transcripts/output.log?offset=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     "Authorization: Bearer {key}\r\nContent-Type: application/octet-stream\r\nContent-Length: 33554432\r\n\r\n"
@@ -28,7 +29,7 @@ async def say_nothing(port: int, turns: asyncio.Semaphore, arrived: asyncio.Even
             await reader.read()
             writer.close()
         arrived.set()
-        await asyncio.sleep(BACK_AFTER_S)
+        await asyncio.sleep(random.uniform(*BACK_AFTER_S))
 
 
 async def send_slowly(port: int, key: str) -> None:

@@ -112,7 +112,13 @@ class Desk:
             asks_again=settings.kind == "ui",
         )
         self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=lateness, sightings=sightings)
-        self.follower = Follower(self.ingest, self.storage, changes=self.changes, casebook=self.casebook)
+        self.follower = Follower(
+            self.ingest,
+            self.storage,
+            changes=self.changes,
+            casebook=self.casebook,
+            complain=self.complaints.say,
+        )
 
     @property
     def lateness(self) -> Lateness:

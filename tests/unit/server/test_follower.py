@@ -138,6 +138,8 @@ def test_one_thing_that_fails_is_said_once_and_ends_nothing(desk: Desk, capsys: 
 def test_what_somebody_waits_for_goes_ahead_of_what_comes_by_itself(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for budget in ("READ_S", "ROWS_S"):
+        monkeypatch.setattr(f"holter.server.ingest.ingest.{budget}", 60.0)
     for number in range(20):
         Journal(directory(desk, f"r{number}"), alive()).say(named("otter")).log(range(5))
     done: list[str] = []
@@ -158,16 +160,26 @@ def test_what_somebody_waits_for_goes_ahead_of_what_comes_by_itself(
     assert (other in desk.follower._open, desk.follower._early) == (False, {})
 
 
-def test_what_is_written_for_somebody_who_waits_is_taken_in_alone(desk: Desk, tmp_path: Path) -> None:
-    """Also where other runs have much more, and where nothing was heard of the run for long."""
-    busy = Journal(directory(desk, "busy"), alive()).say(named("busy"))
+def test_what_is_written_for_somebody_who_waits_is_taken_in_alone(desk: Desk) -> None:
+    """Also where other runs have more, and where nothing was heard of the run for long."""
+    other = Journal(directory(desk, "other"), alive()).say(named("other"))
     journal = Journal(directory(desk), alive()).say(named("otter")).log(range(5))
     tick(desk)
     desk.ingest._settle("r1", 0)
-    busy.log(range(50_000))
+    other.log(range(500))
     journal.say(Edited(at_ns=time.time_ns(), by="ada", name="renamed"))
-    desk.follower.start()
-    desk.follower.take_in("r1")
+    assert [change.run for change in desk.ingest.take_in("r1")] == ["r1"]
     row = desk.storage.runs.get("r1")
     assert row is not None
     assert row.name == "renamed"
+
+
+def test_what_fails_again_and_again_is_said_once(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(word: str) -> None:
+        raise RuntimeError(word)
+
+    for _ in range(100):
+        desk.follower._attempt(lambda: fail("one thing"))
+        desk.follower._attempt(lambda: fail("another"))
+    said = capsys.readouterr().err
+    assert (said.count("RuntimeError: one thing"), said.count("RuntimeError: another")) == (1, 1)

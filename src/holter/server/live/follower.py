@@ -1,7 +1,6 @@
 """The one thread that takes in what is written, and says what has changed."""
 
 import contextlib
-import sys
 import threading
 import time
 import traceback
@@ -39,7 +38,15 @@ MOST_OPEN = 10_000
 class Follower(threading.Thread):
     """Owns the ingest. Whatever else must not run beside it is done by `call`."""
 
-    def __init__(self, ingest: Ingest, storage: Storage, *, changes: Changes, casebook: Casebook) -> None:
+    def __init__(
+        self,
+        ingest: Ingest,
+        storage: Storage,
+        *,
+        changes: Changes,
+        casebook: Casebook,
+        complain: Callable[[str], None],
+    ) -> None:
         super().__init__(name="holter-follower", daemon=True)
         self.trouble: StorageError | None = None
         """What keeps it from taking anything in; None where all is well."""
@@ -58,7 +65,7 @@ class Follower(threading.Thread):
         """While something is told: of these there is nothing more to tell."""
         self._is_leaving = threading.Event()
         self._looked_at = 0.0
-        self._complained = ""
+        self._complain = complain
 
     def run(self) -> None:
         """Until `close`."""
@@ -149,16 +156,14 @@ class Follower(threading.Thread):
         except (StorageFull, StorageFailing, StorageDamaged) as error:
             self.trouble = error
         except Exception:  # noqa: BLE001  the boundary: one run that can't be read must not end the live view of all
-            said = traceback.format_exc()
-            if said != self._complained:
-                sys.stderr.write(f"holter: {said}")
-            self._complained = said
+            self._complain(traceback.format_exc())
 
     def _take_in_arrived(self) -> None:
         self._tell(self._ingest.take_in_arrived())
 
     def _tell(self, changes: list[Change]) -> None:
-        self._deleted.clear()
+        if not self._is_calling:
+            self._deleted.clear()
         for change in changes:
             if change.run not in self._deleted:
                 self._announce(change)
