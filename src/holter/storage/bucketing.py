@@ -91,12 +91,13 @@ def empty_buckets(dtype: npt.DTypeLike = np.int64) -> Buckets:
 
 def _starts(places: Places, count: int, *, first: float | None, last: float | None) -> Ints:
     # In floating point: the distance of two 64-bit integers need not be one. It stays monotonous, which is enough.
-    low = float(places[0] if first is None else first)
-    high = float(places[-1] if last is None else last)
+    # A quarter of each: the distance of two huge numbers is infinite.
+    low = float(places[0] if first is None else first) / 4
+    high = float(places[-1] if last is None else last) / 4
     width = high - low
     if not width > 0:
         return np.zeros(1, np.int64)
-    scaled = (places.astype(np.float64) - low) * (count / width)
+    scaled = (places.astype(np.float64) / 4 - low) / width * count
     numbers = np.clip(scaled, 0, count - 1).astype(np.int64)
     starts: Ints = np.concatenate([[0], np.flatnonzero(numbers[1:] != numbers[:-1]) + 1])
     return starts

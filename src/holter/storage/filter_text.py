@@ -16,6 +16,7 @@ _TOKEN = re.compile(
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.IGNORECASE)
 _WORDS = {"and", "or", "not", "in"}
 MOST_NESTED = 50
+MOST_KEYS = 16
 
 
 class _Token(NamedTuple):
@@ -41,6 +42,8 @@ def parse_sort(text: str) -> tuple[SortKey, ...]:
             field = name.lstrip("+-")
             at = place + part.index(name) + len(name) - len(field)
             keys.append(SortKey(_known_field(text, _Token("word", field, at)), is_descending=name.startswith("-")))
+            if len(keys) > MOST_KEYS:
+                raise _error(text, _Token("word", field, at), f"more than {MOST_KEYS} fields to sort by")
         place += len(part) + 1
     return tuple(keys)
 

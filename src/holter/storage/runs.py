@@ -112,7 +112,7 @@ class RunStore(Protocol):
         """The row of a run, None where there is none."""
 
     def query(self, query: RunQuery) -> RunPage:
-        """A page of runs."""
+        """A page of runs. Raises UsageError for a filter that is too much for it."""
 
     def list_keys(self, project: str | None = None) -> list[str]:
         """The names of all fields under `config.` and `summary.` that the project's runs have."""

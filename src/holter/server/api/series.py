@@ -1,5 +1,7 @@
 """Points: in buckets for charts, and one by one."""
 
+import math
+import sys
 from typing import Annotated, Any
 
 import msgspec
@@ -133,10 +135,18 @@ def _value(visit: Visit, run: str, field: str) -> Any:
 
 
 def _chart(asked: AskedSeries, lines: tuple[tuple[str, str], ...]) -> Chart:
-    scale = _NS if asked.x in (TIME, RELATIVE) else 1
-    first = asked.first * scale if asked.first is not None else None
-    last = asked.last * scale if asked.last is not None else None
+    scale = _NS if asked.x in (TIME, RELATIVE) else 1.0
+    first, last = _edge(asked.first, scale), _edge(asked.last, scale)
     return Chart(lines=lines, x=asked.x, buckets=asked.buckets, first=first, last=last)
+
+
+def _edge(place: float | None, scale: float) -> float | None:
+    """A place on the axis. One that is further away than any number is at the last number."""
+    if place is None:
+        return None
+    if math.isnan(place):
+        raise UsageError("`from` and `to` are places on an axis, NaN is none")
+    return max(-sys.float_info.max, min(place * scale, sys.float_info.max))
 
 
 def _totals(buckets: Buckets) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """Lines of a chart: series in buckets along steps, time, time since the start, or another metric."""
 
+import math
+
 import msgspec
 import numpy as np
 
 from holter.errors import UsageError
+from holter.model.bounds import within
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.opening import Storage
 from holter.storage.series import Buckets, Floats, Ints, Line, Window
@@ -37,8 +40,8 @@ def draw(storage: Storage, chart: Chart) -> list[Buckets]:
     window = Window(
         chart.buckets,
         "step" if chart.x == STEP else "time",
-        None if chart.first is None else int(np.ceil(chart.first)),
-        None if chart.last is None else int(np.floor(chart.last)),
+        None if chart.first is None else within(math.ceil(chart.first)),
+        None if chart.last is None else within(math.floor(chart.last)),
     )
     return storage.series.buckets(lines, window)
 

@@ -201,7 +201,7 @@ class Reader:
 
 
 def _bounds(first: int | None, last: int | None) -> tuple[int, int]:
-    return -(1 << 63) if first is None else first, (1 << 63) - 1 if last is None else last
+    return -(1 << 63) if first is None else _saturated(first), (1 << 63) - 1 if last is None else _saturated(last)
 
 
 def _with_the_first(chunks: list[Sealed], low: int, most: int, /) -> list[Sealed]:

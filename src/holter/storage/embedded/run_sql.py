@@ -21,6 +21,7 @@ _FIELDS = {
     "last_row_at": "(r.last_row_ns / 1e9)",
 }
 
+_MOST_IN_A_ROW = 200
 _NEVER_MISSING = ("id", "project")
 
 NumberOfKey = Callable[[str], int]
@@ -159,4 +160,7 @@ def _conditions(filtered: Filter | None) -> Iterator[Filter]:
 
 
 def _joined(parts: list[str], word: str) -> str:
+    """In groups, where they are many: SQLite takes no expression that is a thousand deep."""
+    if len(parts) > _MOST_IN_A_ROW:
+        parts = [_joined(parts[at : at + _MOST_IN_A_ROW], word) for at in range(0, len(parts), _MOST_IN_A_ROW)]
     return f"({f' {word} '.join(parts)})" if parts else "0"

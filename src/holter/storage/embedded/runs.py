@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from holter.errors import StorageDamaged
+from holter.errors import StorageDamaged, StorageError, UsageError
 from holter.storage.embedded.database import Database
 from holter.storage.embedded.run_sql import Driver, RunSql
 from holter.storage.run_fields import PREFIXES, Plain, flat_fields, shown_fields
@@ -49,6 +49,8 @@ _UPSERT = (
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
     " WHERE excluded.version >= run.version RETURNING number"
 )
+# What SQLite says of a question that is too much for it.
+_TOO_MUCH = ("parser stack overflow", "Expression tree is too large")
 # What was put last, so that only what changed is written; the newest runs are those that change.
 MOST_REMEMBERED = 4096
 # To look each of so many up costs less than to look at all: to sort them, and to count them.
@@ -109,6 +111,15 @@ class SqliteRuns:
 
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
+        try:
+            return self._query(query)
+        except StorageError as error:
+            if str(error.__cause__).startswith(_TOO_MUCH):
+                said = "the filter is nested too deeply, or too long: take brackets, 'not' or names out of it"
+                raise UsageError(said) from error
+            raise
+
+    def _query(self, query: RunQuery) -> RunPage:
         with self._database.read() as connection:
             sql = RunSql(query, lambda name: self._number_of(connection, name))
             if query.start < DEEP:
