@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.e2e.programs import wait_until
 from tests.jupyter.servers import TOKEN, Jupyter, dying_at_start, jupyter
@@ -71,16 +71,23 @@ def served(tmp_path_factory: pytest.TempPathFactory, share: Path) -> Iterator[Ju
         yield lab
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all: what it has of JupyterLab's megabytes is neither loaded nor compiled again."""
+    made = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    made.set_default_timeout(SHOWN_WITHIN_MS)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    context.set_default_timeout(SHOWN_WITHIN_MS)
+def page(context: BrowserContext) -> Iterator[Page]:
     opened = context.new_page()
     said = list[str]()
     opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: said.append(str(error)))
     yield opened
-    context.close()
+    opened.close()
     assert [text for text in said if "holter" in text] == []
 
 
