@@ -46,7 +46,7 @@ def definitions(file: str, node: ast.AST, prefix: str = "") -> Iterator[Definiti
         if isinstance(child, Function | ast.ClassDef):
             yield Definition(file, prefix + child.name, child)
             yield from definitions(file, child, prefix=f"{prefix}{child.name}.")
-        else:
+        elif not isinstance(child, ast.expr):  # which holds none
             yield from definitions(file, child, prefix)
 
 

@@ -1,12 +1,13 @@
 """NaN and the infinities are values: they are shown as such, and never as if nothing had been logged."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from holter.model.records import Finished
+from tests.browser.gallery import gallery_in
 from tests.browser.watched import Watched
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
@@ -15,16 +16,23 @@ from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 LOSSES = {"low": 0.25, "nan": math.nan, "up": math.inf, "down": -math.inf, "high": 4.0, "never": None}
 
 
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Runs that have ended, with the last loss of each."""
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        for name, loss in LOSSES.items():
+            journal = Journal(data_directory() / "runs" / f"run-{name}", dead()).say(named(name, "odd"))
+            journal.log([0], loss=1.0) if loss is not None else journal.log([0], other=1.0)
+            journal.log([1], loss=loss) if loss is not None else None
+            journal.say(Finished(at_ns=BEGAN_NS + 10_000_000_000, exit_code=0)).close()
+        wait_until(lambda: server.get("/runs", project="odd")["total"] == len(LOSSES))
+        yield server
+
+
 @pytest.fixture
-def runs(server: Served) -> dict[str, str]:
-    """Runs that have ended, by name, with the last loss of each."""
-    for name, loss in LOSSES.items():
-        journal = Journal(data_directory() / "runs" / f"run-{name}", dead()).say(named(name, "odd"))
-        journal.log([0], loss=1.0) if loss is not None else journal.log([0], other=1.0)
-        journal.log([1], loss=loss) if loss is not None else None
-        journal.say(Finished(at_ns=BEGAN_NS + 10_000_000_000, exit_code=0)).close()
-    wait_until(lambda: server.get("/runs", project="odd")["total"] == len(LOSSES))
-    return {name: f"run-{name}" for name in LOSSES}
+def visitor(stranger: Watched, gallery: Served) -> Watched:
+    stranger.come_to(gallery)
+    return stranger
 
 
 def losses(page: Page) -> list[tuple[str, str]]:
@@ -38,9 +46,9 @@ def _cells(row: Locator) -> list[str]:
 
 @pytest.mark.parametrize(("sort", "finite"), [("", ["low", "high"]), ("-", ["high", "low"])], ids=["up", "down"])
 def test_the_table_shows_them_behind_all_that_can_be_compared(
-    watched: Watched, runs: dict[str, str], *, sort: str, finite: list[str], take: Callable[[str], None]
+    visitor: Watched, *, sort: str, finite: list[str], take: Callable[[str], None]
 ) -> None:
-    page = watched.open(f"/p/odd?cols=summary.loss&sort={sort}summary.loss")
+    page = visitor.open(f"/p/odd?cols=summary.loss&sort={sort}summary.loss")
     expect(page.get_by_role("row")).to_have_count(len(LOSSES) + 1)
     infinite = [("down", "−Inf"), ("up", "Inf")]
     wanted = [(name, {"low": "0.25", "high": "4"}[name]) for name in finite]
@@ -52,19 +60,19 @@ def test_the_table_shows_them_behind_all_that_can_be_compared(
     take("odd-numbers-table")
 
 
-def test_a_run_shows_them_in_its_overview(watched: Watched, runs: dict[str, str]) -> None:
+def test_a_run_shows_them_in_its_overview(visitor: Watched) -> None:
     for name, text in (("nan", "NaN"), ("up", "Inf"), ("down", "−Inf")):
-        page = watched.open(f"/p/odd/r/{runs[name]}/overview")
+        page = visitor.open(f"/p/odd/r/run-{name}/overview")
         row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="loss", exact=True))
         expect(row.get_by_role("cell")).to_have_text(text)
         expect(row.locator(".odd")).to_have_count(1)
 
 
 def test_compared_runs_show_them_apart_from_what_was_never_logged(
-    watched: Watched, runs: dict[str, str], take: Callable[[str], None]
+    visitor: Watched, take: Callable[[str], None]
 ) -> None:
-    chosen = ",".join(runs[name] for name in ("low", "nan", "up", "down", "never"))
-    page = watched.open(f"/p/odd/compare?runs={chosen}&all=1")
+    chosen = ",".join(f"run-{name}" for name in ("low", "nan", "up", "down", "never"))
+    page = visitor.open(f"/p/odd/compare?runs={chosen}&all=1")
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="loss", exact=True)).first
     expect(row.get_by_role("cell")).to_have_text(["0.25", "NaN", "Inf", "−Inf", "–"])
     take("odd-numbers-compare")
