@@ -5,16 +5,16 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
+import msgspec
 
-from holter.cli.figures import clean, moment, parse_duration
+from holter.cli.figures import clean, moment, size
 from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column, render
 from holter.errors import UsageError
 
 if TYPE_CHECKING:
     from holter.server.security.oidc import Identity
-    from holter.server.security.rights import Keep, ProjectRights, Role, UserKind
+    from holter.server.security.rights import Bounds, ProjectRights, Role, UserKind
 
 KINDS = {
     "open": "the team reads and writes",
@@ -27,6 +27,7 @@ USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
 PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEEPS")))
 SHARE_COLUMNS = tuple(map(Column, ("ID", "RUNS", "BY", "MADE", "EXPIRES")))
 ACT_COLUMNS = tuple(map(Column, ("AT", "USER", "ACT", "WHAT")))
+PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEPT", "QUOTA")))
 
 
 def keys(args: argparse.Namespace, data: str) -> int:
@@ -113,11 +114,12 @@ def projects(args: argparse.Namespace, data: str) -> int:
     members: dict[str, Role | None] = dict.fromkeys(args.remove)
     members |= dict.fromkeys(args.reader, "reader")
     members |= dict.fromkeys(args.writer, "writer")
-    name, keep = args.words[0], _keep(args)
+    name = args.words[0]
     changed = people.roll.project(name)
-    if args.kind or members or keep:
-        changed = people.change_project(name, kind=args.kind, members=members, keep=keep)
-        _note(data, "rights-changed", **_project_json(name, changed))
+    bounds = _bounds(args, changed.bounds)
+    if args.kind or members or bounds != changed.bounds:
+        changed = people.change_project(name, kind=args.kind, members=members, bounds=bounds)
+        _note(data, "rights-changed", project=name, kind=changed.kind, members=changed.members)
     if args.json:
         print_json(_project_json(name, changed))
     else:
@@ -247,6 +249,22 @@ def _list_users(args: argparse.Namespace, data: str) -> None:
     )
 
 
+def _bounds(args: argparse.Namespace, before: "Bounds") -> "Bounds":
+    """What was decided before, with what the words of a command change of it. Raises UsageError."""
+    from holter.cli.figures import parse_duration
+    from holter.recording.settings import parse_bytes
+
+    changed: dict[str, object] = {}
+    if args.keep is not None:
+        changed["keep_days"] = None if args.keep == "forever" else parse_duration(args.keep) / DAY_S
+        changed["keeps_tagged"] = args.keep_tagged
+    elif args.keep_tagged:
+        changed["keeps_tagged"] = True
+    if args.quota is not None:
+        changed["most_bytes"] = None if args.quota == "none" else parse_bytes(args.quota)
+    return msgspec.structs.replace(before, **changed)
+
+
 def _identity(args: argparse.Namespace) -> "Identity | None":
     from holter.server.security.oidc import Identity
 
@@ -266,30 +284,17 @@ def _check_user(name: str, data: str) -> None:
 
 
 def _project_json(name: str, rights: "ProjectRights") -> dict[str, object]:
-    return {"project": name, "kind": rights.kind, "members": rights.members, "keep": to_builtins(rights.keep)}
+    bounds = {field: getattr(rights.bounds, field) for field in ("keep_days", "keeps_tagged", "most_bytes")}
+    return {"project": name, "kind": rights.kind, "members": rights.members, **bounds}
 
 
 def _project_row(name: str, rights: "ProjectRights") -> list[Cell]:
     roles = rights.members.items()
     named = [", ".join(user for user, each in roles if each == role) for role in ("writer", "reader")]
-    return [Cell(clean(name)), Cell(rights.kind), *map(Cell, named), Cell(_kept(rights))]
-
-
-def _kept(rights: "ProjectRights") -> str:
-    if rights.keep is None:
-        return "everything"
-    return f"{rights.keep.days:g} days" + (", tagged runs" if rights.keep.is_tagged_kept else "")
-
-
-def _keep(args: argparse.Namespace) -> "Keep | None":
-    from holter.server.security.rights import Keep
-
-    if args.keep is None:
-        if args.keep_tagged:
-            raise UsageError("--keep-tagged needs --keep, such as --keep 90d")
-        return None
-    days = 0.0 if args.keep == "forever" else parse_duration(args.keep) / DAY_S
-    return Keep(days=days, is_tagged_kept=args.keep_tagged)
+    days, most = rights.bounds.keep_days, rights.bounds.most_bytes
+    kept = "forever" if days is None else f"{days:g} d{', tagged for good' if rights.bounds.keeps_tagged else ''}"
+    quota = "" if most is None else size(most)
+    return [Cell(clean(name)), Cell(rights.kind), *map(Cell, (*named, kept, quota))]
 
 
 def _moment(at: float | None, otherwise: str) -> str:

@@ -10,6 +10,8 @@ from holter.errors import NoRun, Refused
 from holter.server.routing import Route, Visit
 from holter.server.security.audit import names_in
 
+FULL_RETRY_S = 300
+
 
 def perform(route: Route, visit: Visit, asked: msgspec.Struct, /) -> Any:
     """Answer a question, where whoever asks may. Raises Refused, NoRun, and what the answer raises."""
@@ -83,6 +85,14 @@ def _check_arrival(visit: Visit, run: str, told: str | None) -> None:
     """Whether they may send to the project that a run is in, and to the one that they say it is in."""
     # Whose run it is, is asked elsewhere: what is somebody else's is refused there, or gets another id.
     known = _project_of(visit, run) if _is_own(visit, run) else None
+    if told in visit.desk.full_projects and not visit.desk.arrivals.has_sent(visit.who, run):
+        raise Refused(
+            507,
+            f"the project {told} is full",
+            why="it has as many bytes as it may, and takes no new runs",
+            do="delete runs of it, or ask an admin for more",
+            retry_s=FULL_RETRY_S,
+        )
     for project in (told, known):
         if project and not visit.rights.may_change(project):
             raise Refused(

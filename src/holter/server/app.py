@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from holter.errors import Refused
 from holter.server.answering import Endpoint, Staff, endpoint_of, failure
 from holter.server.desk import Desk
+from holter.server.housekeeping import Housekeeper
 from holter.server.openapi import make_document
 from holter.server.operation import Operation
 from holter.server.pages import Pages
@@ -55,9 +56,12 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         desk.open()
         rounds = asyncio.create_task(make_rounds(desk))
+        housekeeper = Housekeeper(desk)
+        housekeeper.start()
         when_ready()
         yield
         rounds.cancel()
+        housekeeper.close()
         staff.close()
 
     staff = Staff()

@@ -37,6 +37,10 @@ class Arrivals:
         """Whether a run is theirs."""
         return self._owners is not None and self._owners.has_user(user)
 
+    def has_sent(self, visitor: Visitor, run: str) -> bool:
+        """Whether somebody has a run here by an id of theirs."""
+        return self._owners is None or bool(self._owners.of_sender(visitor.user, run))
+
     def claim(self, visitor: Visitor, run: str, *, project: str | None, journals: Collection[str]) -> str:
         """The id under which somebody's run is known here; it is theirs from now on. Idempotent.
 

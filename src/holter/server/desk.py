@@ -97,6 +97,8 @@ class Desk:
             now=time.time,
         )
         self.arrivals = Arrivals(self.data, self.doorman, deletions=self.deletions, is_shared=settings.kind == "server")
+        self.full_projects: frozenset[str] = frozenset()
+        """Those that take no new runs at the moment."""
         self.was_damaged = ""
         """What was wrong with the index, where it had to be begun anew."""
         storage, self.runs = self._open_storage()

@@ -12,7 +12,6 @@ from holter.journal.rundir import make_private
 from holter.server.descriptors import raise_limit
 from holter.server.desk import Desk, DeskSettings
 from holter.server.instance import Instance, claim_index
-from holter.server.retention import Retention
 from holter.server.security.keyring import open_keys
 from holter.server.serving import PORT, listen, serve
 
@@ -58,16 +57,7 @@ class Team:
 
     def serve(self, when_ready: Callable[[], None]) -> None:
         """Until SIGINT or SIGTERM."""
-        retention = Retention(self._desk)
-
-        def begin() -> None:
-            retention.start()
-            when_ready()
-
-        try:
-            serve(self._desk, self._door, when_ready=begin)
-        finally:
-            retention.close()
+        serve(self._desk, self._door, when_ready=when_ready)
 
     def __enter__(self) -> "Team":
         return self

@@ -33,6 +33,10 @@ class KnownRuns:
         """None for a run that has no row."""
         return self._projects.get(run)
 
+    def all_projects(self) -> dict[str, str]:
+        """The project of every run that has a row."""
+        return dict(self._projects)
+
     def put(self, rows: Sequence[RunRow]) -> None:
         """As the store does."""
         rows = [self._placed(row) for row in rows]

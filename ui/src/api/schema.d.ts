@@ -512,7 +512,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Open or close a project, give people roles in it, and say for how long its runs are kept
+         * Open or close a project, and give people roles in it
          * @description What is left out stays; the role null takes a member out.
          */
         patch: operations["change_rights"];
@@ -1092,16 +1092,19 @@ export interface components {
                 [key: string]: ("reader" | "writer") | null;
             };
             /** @default null */
-            keep: components["schemas"]["Keep"] | null;
+            bounds: components["schemas"]["Bounds"] | null;
         };
         /**
-         * Keep
-         * @description For how long runs are kept after their end.
+         * Bounds
+         * @description How long and how much is kept of a project; None for no bound.
          */
-        Keep: {
-            days: number;
+        Bounds: {
+            /** @default null */
+            keep_days: number | null;
             /** @default false */
-            is_tagged_kept: boolean;
+            keeps_tagged: boolean;
+            /** @default null */
+            most_bytes: number | null;
         };
         /**
          * AskedSender
@@ -1554,8 +1557,7 @@ export interface components {
             members: {
                 [key: string]: "reader" | "writer";
             };
-            /** @default null */
-            keep: components["schemas"]["Keep"] | null;
+            bounds: components["schemas"]["Bounds"];
         };
         /**
          * Senders
@@ -4206,7 +4208,7 @@ export interface operations {
                         [key: string]: ("reader" | "writer") | null;
                     };
                     /** @default null */
-                    keep?: components["schemas"]["Keep"] | null;
+                    bounds?: components["schemas"]["Bounds"] | null;
                 };
             };
         };

@@ -63,8 +63,9 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=f"a project: {text}")
     for role in ("reader", "writer"):
         parser.add_argument(f"--{role}", metavar="USER", action="append", default=[], help=f"is a {role} of it")
-    parser.add_argument("--keep", metavar="TIME", help="delete a project's runs so long after their end: 90d; forever")
-    parser.add_argument("--keep-tagged", action="store_true", help="but not those that have a tag")
+    parser.add_argument("--keep", metavar="TIME", help="delete its runs that ended longer ago: 90d; `forever` for none")
+    parser.add_argument("--keep-tagged", action="store_true", help="but not those with a tag")
+    parser.add_argument("--quota", metavar="SIZE", help="with more it takes no new runs: 500GB; `none` for no bound")
     parser.add_argument("--remove", metavar="USER", action="append", default=[], help="has no role in it any more")
     add_json(parser)
 

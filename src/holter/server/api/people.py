@@ -6,7 +6,7 @@ import msgspec
 
 from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.keys import Scope
-from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, User, UserKind
+from holter.server.security.rights import Bounds, ProjectKind, ProjectRights, Role, User, UserKind
 
 UserName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 ProjectName = Annotated[str, msgspec.Meta(max_length=1024)]
@@ -50,8 +50,7 @@ class ProjectJson(msgspec.Struct, frozen=True):
     project: str
     kind: ProjectKind
     members: dict[str, Role]
-    keep: Keep | None = None
-    """For how long runs are kept after their end; null for as long as nobody deletes them."""
+    bounds: Bounds
 
 
 class ProjectsJson(msgspec.Struct, frozen=True):
@@ -66,8 +65,7 @@ class ChangedProject(msgspec.Struct, frozen=True, kw_only=True):
     project: ProjectName
     kind: ProjectKind | None = None
     members: dict[UserName, Role | None] = {}
-    keep: Keep | None = None
-    """With 0 days, for ever."""
+    bounds: Bounds | None = None
 
 
 class AskedSender(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,9 +109,9 @@ def list_rights(visit: Visit, asked: Nothing) -> ProjectsJson:
 
 
 def change_rights(visit: Visit, asked: ChangedProject) -> ProjectJson:
-    """Open or close a project, give people roles in it, and say for how long its runs are kept"""
+    """Open or close a project, and give people roles in it"""
     changed = visit.desk.doorman.people.change_project(
-        asked.project, kind=asked.kind, members=asked.members, keep=asked.keep
+        asked.project, kind=asked.kind, members=asked.members, bounds=asked.bounds
     )
     return _project(asked.project, changed)
 
@@ -133,7 +131,7 @@ def _user(user: User) -> UserJson:
 
 
 def _project(name: str, rights: ProjectRights) -> ProjectJson:
-    return ProjectJson(name, rights.kind, rights.members, rights.keep)
+    return ProjectJson(name, rights.kind, rights.members, rights.bounds)
 
 
 ROUTES = [

@@ -13,10 +13,9 @@ from holter.journal.kept_files import replace_for_good
 from holter.server.security.keys import Scope, digest
 from holter.server.security.oidc import Identity
 from holter.server.security.private_files import locked
-from holter.server.security.rights import Keep, ProjectKind, ProjectRights, Role, Roll, Share, User, UserKind
+from holter.server.security.rights import Bounds, ProjectKind, ProjectRights, Role, Roll, Share, User, UserKind
 
 MOST_USERS = 10_000
-MOST_DAYS = 36_500
 MOST_SHARES = 10_000
 SHARE = "hs"
 """What the text of a link begins with, as that of a key does with `hk`."""
@@ -117,15 +116,17 @@ class People:
         *,
         kind: ProjectKind | None = None,
         members: dict[str, Role | None] | None = None,
-        keep: Keep | None = None,
+        bounds: Bounds | None = None,
     ) -> ProjectRights:
-        """Open or close a project, give people roles in it, or take them with None, and say for how long runs are kept.
+        """Open or close a project, give people roles in it, or take them with None, and bound it. What is None stays.
 
         Raises UsageError, OSError.
         """
-        if keep is not None and not 0 <= keep.days < MOST_DAYS:
-            raise UsageError(f"runs are kept for 0 (for ever) to {MOST_DAYS:,} days, not {keep.days:g}")
         changed: list[ProjectRights] = []
+        if bounds is not None and bounds.keep_days is not None and not bounds.keep_days >= 1:
+            raise UsageError(f"runs are kept for a day at least, not for {bounds.keep_days:g}: what is deleted is gone")
+        if bounds is not None and bounds.most_bytes is not None and bounds.most_bytes < 0:
+            raise UsageError(f"a quota is a number of bytes, not {bounds.most_bytes}")
 
         def change(roll: Roll) -> Roll:
             before = roll.project(name)
@@ -133,7 +134,7 @@ class People:
             after = ProjectRights(
                 kind=kind or before.kind,
                 members={user: role for user, role in roles.items() if role is not None},
-                keep=before.keep if keep is None else keep if keep.days else None,
+                bounds=bounds or before.bounds,
             )
             changed.append(after)
             projects = {each: rights for each, rights in roll.projects.items() if each != name}

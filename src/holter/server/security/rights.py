@@ -26,13 +26,15 @@ class User(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who they are to the server that logs them in; an address of theirs may change, these two do not."""
 
 
-class Keep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """For how long runs are kept after their end."""
+class Bounds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How long and how much is kept of a project; None for no bound."""
 
-    days: float
-    """0 for as long as nobody deletes them."""
-    is_tagged_kept: bool = False
-    """Whether those that have a tag stay."""
+    keep_days: float | None = None
+    """Runs that ended longer ago are deleted."""
+    keeps_tagged: bool = False
+    """But not those that have a tag."""
+    most_bytes: int | None = None
+    """With more it takes no new runs; those that are being sent go on."""
 
 
 class ProjectRights(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,8 +42,7 @@ class ProjectRights(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     kind: ProjectKind = "open"
     members: dict[str, Role] = {}
-    keep: Keep | None = None
-    """None for as long as nobody deletes them."""
+    bounds: Bounds = Bounds()
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
