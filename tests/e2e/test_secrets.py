@@ -28,6 +28,7 @@ run = holter.init(
 assert run.config["api_key"] == "abc"  # the program still has what it set
 for at, text in enumerate(texts):
     run.log({"loss": 0.5, "note": text, "list": [text]})
+    run.log({text[:500]: 0.5})
     run.alert(f"alert {at}: {text}"[:500], text)
     print(text)
     print("log:", text, file=sys.stderr)

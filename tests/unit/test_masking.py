@@ -63,6 +63,24 @@ def test_no_row_has_a_secret_in_it(sample: Sample) -> None:
     assert not leaks(sample, repr(row))
 
 
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.kind)
+def test_no_name_of_a_value_has_a_secret_in_it(sample: Sample) -> None:
+    assert not leaks(sample, repr(Masking().row({sample.text: 0.5, "loss": 0.5})))
+
+
+def test_what_a_tokenizer_made_stays_in_a_row() -> None:
+    row = {"token": " the", "sample/token": "hello", "loss": 0.5}
+    assert Masking().row(row) == row
+
+
+def test_a_journal_that_begins_anew_counts_only_what_is_new() -> None:
+    masking = Masking()
+    masking.row({"a": "password=hunter2"})
+    masking.begin_journal()
+    masking.row({"a": "password=hunter2", "b": "password=hunter3"})
+    assert masking.counts == {"password in rows": 1}
+
+
 def test_records_without_secrets_stay_as_they_are() -> None:
     masking = Masking()
     changed = [line for line in LINES if masking.record(Noted(at_ns=1, text=line)).text != line]  # type: ignore[attr-defined]

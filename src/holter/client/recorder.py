@@ -59,6 +59,7 @@ class Recorder:
         self._start()
 
     def _start(self) -> None:
+        self.masking.begin_journal()
         self.journal = JournalWriter(
             self.directory, self._prologue, clock=self._clock, limit_bytes=self._limit_bytes, masking=self.masking
         )

@@ -1,5 +1,6 @@
 """Hides secrets in the records and rows of a run before they are written, and counts them."""
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,6 +29,7 @@ from holter.model.records import (
     Summarised,
     Totals,
 )
+from holter.model.secret_kinds import SHORTEST
 from holter.model.secret_names import tells_of_secret
 from holter.model.secrets import MASK, mask
 
@@ -50,6 +52,8 @@ MOST_REMEMBERED = 10_000
 MOST_NAMED = 3
 # In a traceback: a frame, with the lines of code that Python shows below it.
 _FRAME = r'(?m)(^ +File "[^\n]*", line [^\n]*\n(?: {4}[^\n]*\n?)*)'
+
+_masked_name = functools.lru_cache(4096)(mask)
 
 
 class Masking:
@@ -81,10 +85,17 @@ class Masking:
         return msgspec.convert(hidden, type(record))
 
     def row(self, row: Row) -> Row:
-        """The same row without secrets in its texts; numbers cost nothing but a look at their type."""
+        """The same row without secrets in its texts and names; numbers cost nothing but a look at their type."""
+        if any(len(key) >= SHORTEST and _masked_name(key) != key for key in row):
+            row = {self._text(key, "", place="names of values"): value for key, value in row.items()}
         if not any(type(value) in (str, list) for value in row.values()):
             return row
-        return {key: self._value(value, key, place="rows") for key, value in row.items()}
+        return {key: self._value(value, _name_of_text(key), place="rows") for key, value in row.items()}
+
+    def begin_journal(self) -> None:
+        """Another journal follows, in which only what is new is counted: the one before has said the rest."""
+        self.counts = {}
+        self.has_news = False
 
     def found(self, kind: str, secret: str, *, place: str) -> None:
         """Count a secret that was hidden somewhere; the same one at the same place counts once."""
@@ -148,6 +159,11 @@ class Masking:
         if not self._allowed or not name:
             return False
         return not self._allowed.isdisjoint((name, name.rpartition(".")[2], name.partition(".")[2]))
+
+
+def _name_of_text(key: str) -> str:
+    """That of a row's value, as far as it tells of a secret: a plain `token` is one of a text."""
+    return "" if key.lower().endswith("token") and key.replace("/", ".").rpartition(".")[2].lower() == "token" else key
 
 
 def masked_in_words(counts: Mapping[str, int]) -> str:
