@@ -42,8 +42,10 @@ _OPAQUE = r"[0-9a-f]{40}|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z
 _LEAST_OPAQUE = 32
 _IS = rb"\\?[\"']?\]?\s{0,3}(?:=>|:=|[=:])\s{0,3}(?:str\s?=\s?)?"
 _QUOTED = rb"(?:[bfru]{0,2}(?:\\?\"([^\"\n]{1,512}?)\\?\"|\\?'([^'\n]{1,512}?)\\?')|\\?[\"']?"
-_ANY_VALUE = _QUOTED + rb"([^\s\"',;&]+))"
-_LIKE_A_KEY = rb"(?:[bfru]{0,2}\\?[\"'])?([\w./+=~:-]{16,})"
+# Bounded, for the next name may stand within the value: what is longer is followed to its end when it is one.
+_ANY_VALUE = _QUOTED + rb"([^\s\"',;&]{1,128}))"
+_LIKE_A_KEY = rb"(?:[bfru]{0,2}\\?[\"'])?([\w./+=~:-]{16,128})"
+_REST_OF_VALUE = rb"[\w./+=~:-]*"
 _SPACE = rb"[ \t]+"
 _BEFORE_OPTION = rb"(?:\A|[\s\"'\[(,=])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'\[(,=])--?\Z|\blogin\s+\S+\s+\Z"
 _SERVICE = (
@@ -61,7 +63,9 @@ _LINES_OF_KEY = (
     rb"(?m)^(?:[A-Za-z0-9+/]{64}\r?\n){2,}(?:[A-Za-z0-9+/]{1,63}={0,2}\r?$)?"
     rb"|^(?:[A-Za-z0-9+/]{70}\r?\n){2,}(?:[A-Za-z0-9+/]{1,69}={0,2}\r?$)?"
 )
-_BEFORE_END = rb"(?:^|(?<=\n))(?:[A-Za-z0-9+/=*]{1,76}\r?\n)+\Z"
+_BEGIN_OF_KEY = rb"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_OF_KEY = rb"[A-Za-z0-9+/=\s:,.\\*-]*"
+_LINE_OF_KEY = rb"[A-Za-z0-9+/=*]{1,76}\r?"
 _MOST_OF_KEY = 16 << 10
 _OF_A_LINE = 64
 
@@ -72,6 +76,7 @@ _AWS_SECRET = rb"(?<![\w+/=.-])[A-Za-z0-9+/]{40}(?![\w+/=-])"
 _LEAST_CHANGES = 14
 # A longer word is a picture or the like; no secret begins behind so much of one.
 MOST_OF_WORD = 4096
+MOST_OF_VALUE = 128
 _DISCORD = rb"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"
 
 
@@ -82,7 +87,7 @@ def find_secrets(data: bytes, *, is_code: bool = False) -> Iterator[Found]:
     """
     lowered = data.lower()
     yield from _find_named(data, lowered, is_code=is_code)
-    yield from _find_ends_of_keys(data, lowered)
+    yield from _find_private_keys(data, lowered)
     yield from _find_shaped(data)
 
 
@@ -147,8 +152,10 @@ def _find_named(data: bytes, lowered: bytes, *, is_code: bool) -> Iterator[Found
                 match = _compiled(pattern).match(data, at)
                 if match is not None and is_one(data, match):
                     start, stop = match.span(match.lastindex or 0)
+                    stop = stop if stop - start < MOST_OF_VALUE else _follow(_REST_OF_VALUE, data, stop)
                     if not is_code or data[start - 1 : start] in (b'"', b"'"):
                         yield Found(start, stop, kind)
+                        at = stop - size
             at = lowered.find(word, at + size)
     for kind, word, pattern in _AROUND:
         at = lowered.find(word)
@@ -156,18 +163,40 @@ def _find_named(data: bytes, lowered: bytes, *, is_code: bool) -> Iterator[Found
             match = _compiled(pattern).match(data, at)
             if match is not None:
                 yield Found(*match.span(match.lastindex or 0), kind)
-            at = lowered.find(word, at + len(word))
+            # What is hidden already is not looked at again: a file of keys would take as long as it is, squared.
+            at = lowered.find(word, max(at + len(word), match.end() if match is not None else 0))
 
 
-def _find_ends_of_keys(data: bytes, lowered: bytes) -> Iterator[Found]:
+def _find_private_keys(data: bytes, lowered: bytes) -> Iterator[Found]:
+    """From its first line to its last; where one of these lies elsewhere, as far as it looks like one."""
+    at = lowered.find(b"-----begin ")
+    while at >= 0:
+        begin = _compiled(_BEGIN_OF_KEY).match(data, at)
+        if begin is not None:
+            stop = data.find(b"-----END", begin.end(), begin.end() + _MOST_OF_KEY)
+            stop = stop if stop >= 0 else _follow(_OF_KEY, data, begin.end())
+            yield Found(begin.end(), stop, "private key")
+        at = lowered.find(b"-----begin ", max(at + 1, stop if begin is not None else 0))
     at = lowered.find(b"-----end ")
     while at >= 0:
-        if b"private key" in lowered[at : at + 40]:
-            first = max(0, at - _MOST_OF_KEY)
-            match = _compiled(_BEFORE_END).search(data[first:at])
-            if match is not None:
-                yield Found(first + match.start(), first + match.end(), "private key")
-        at = lowered.find(b"-----end ", at + 9)
+        if b"private key" in lowered[at : at + 60]:
+            yield Found(_first_line_of_key(data, at), at, "private key")
+        at = lowered.find(b"-----end ", at + 1)
+
+
+def _follow(pattern: bytes, data: bytes, at: int) -> int:
+    match = _compiled(pattern).match(data, at)
+    return match.end() if match is not None else at
+
+
+def _first_line_of_key(data: bytes, end: int) -> int:
+    start = end
+    while start > max(0, end - _MOST_OF_KEY):
+        before = data.rfind(b"\n", max(0, start - 80), start - 1) + 1
+        if (not before and start > 80) or not _compiled(_LINE_OF_KEY).fullmatch(data, before, start - 1):
+            break
+        start = before
+    return start
 
 
 def _find_shaped(data: bytes) -> Iterator[Found]:
@@ -207,9 +236,11 @@ def _match(kind: Kind, data: bytes, at: int, around: tuple[int, bytes], /) -> It
             offset = start + len(word) - len(match.string)
             yield Found(offset + first, offset + last, kind.name)
     elif _compiled(_BEGINS).search(data, max(0, at - 12), at):
-        match = _compiled(kind.pattern.encode()).match(data, at)
+        match = _compiled(kind.pattern.encode()).match(data, at, at + MOST_OF_WORD)
         if match is not None:
-            yield Found(*match.span(match.lastindex or 0), kind.name)
+            first, last = match.span(match.lastindex or 0)
+            last = last if last < at + MOST_OF_WORD else _follow(_REST_OF_VALUE, data, last)
+            yield Found(first, last, kind.name)
 
 
 def _last_part(kind: Kind, word: bytes) -> re.Match[bytes] | None:
@@ -218,7 +249,8 @@ def _last_part(kind: Kind, word: bytes) -> re.Match[bytes] | None:
 
 
 def _find_bare(data: bytes, starts: list[int], words: list[bytes]) -> Iterator[Found]:
-    """A secret of AWS has no mark at all: forty letters that nobody would write."""
+    """A secret of AWS has no mark at all: forty letters that nobody would write. Nor has the middle of a long key."""
+    hidden = 0
     for start, word in zip(starts, words, strict=True):
         if len(word) >= 58 and word.count(b".") == 2:
             found = _compiled(_DISCORD).search(word)
@@ -228,10 +260,18 @@ def _find_bare(data: bytes, starts: list[int], words: list[bytes]) -> Iterator[F
             for match in _compiled(_AWS_SECRET).finditer(word):
                 if is_random(match[0]):
                     yield Found(start + match.start(), start + match.end(), "AWS secret")
-        if len(word) >= _OF_A_LINE and data[start + len(word) : start + len(word) + 1] in (b"\n", b"\r"):
+        if start >= hidden and _ends_line(data, start, word) and is_random(word[:40]):
             lines = _compiled(_LINES_OF_KEY).match(data, start)
-            if lines is not None and is_random(word[:40]) and data[start - 1 : start] in (b"\n", b""):
+            if lines is not None:
+                hidden = lines.end()
                 yield Found(*lines.span(), "private key")
+
+
+def _ends_line(data: bytes, start: int, word: bytes) -> bool:
+    """Whether a long word is all of its line."""
+    end = start + len(word)
+    is_all = data[end : end + 1] in (b"\n", b"\r") and data[start - 1 : start] in (b"\n", b"")
+    return len(word) >= _OF_A_LINE and is_all
 
 
 def is_random(word: bytes) -> bool:
@@ -318,12 +358,7 @@ _AROUND = (
         b"://",
         rb"://([^/\s:@\"']{0,256}:[^/\s\"']{1,256})@|(?:(?<=http)|(?<=https))://([^/\s:@\"']{1,256})@",
     ),
-    (
-        "private key",
-        b"-----begin ",
-        rb"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----((?s:.{0,16384}?)(?=-----END)|[A-Za-z0-9+/=\s:,.\\*-]*)",
-    ),
-    ("password", b"curl", rb"(?i)curl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s\"':]+:[^\s\"']+)"),
+    ("password", b"curl", rb"(?i)curl\b[^\n]{0,200}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?([^\s\"':]+:[^\s\"']+)"),
     ("signature", b"sig=", rb"sig=([\w%+/=-]{30,})"),
     ("W&B key", b"wandb", rb"(?i:wandb)[^\n]{0,80}?\b([0-9a-f]{40})\b"),
 )
