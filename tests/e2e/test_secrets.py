@@ -111,6 +111,7 @@ def test_no_secret_of_any_kind_reaches_the_server_from_any_place(tmp_path: Path,
     assert [(path, each.kind) for path, text in shown.items() for each in SAMPLES if leaks(each, text)] == []
     assert [path for path, text in shown.items() if "hunter2hunter2" in text] == []
     assert sum(only_run().view.masked.values()) > len(SAMPLES)
+    assert json.loads(answers[0])["masked"]["api_key in config"] == 1
 
 
 def test_what_was_masked_is_counted_and_told_once(tmp_path: Path) -> None:

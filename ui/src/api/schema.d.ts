@@ -1745,6 +1745,9 @@ export interface components {
             alerts: components["schemas"]["Warned"][];
             own_state: string;
             has_console: boolean;
+            masked: {
+                [key: string]: number;
+            };
             keys: number;
             seq: number;
             resume_command: string;

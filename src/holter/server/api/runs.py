@@ -99,6 +99,8 @@ class RunDetail(RunBrief, kw_only=True):
     own_state: str
     """The state without what people said."""
     has_console: bool
+    masked: dict[str, int]
+    """How many secrets were hidden in what was recorded, by kind and place."""
     keys: int
     seq: int
     resume_command: str
@@ -148,6 +150,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
         directory=desk.casebook.directory(asked.run) if visit.who.scope == "admin" else "",
         marks=marks_of(desk.storage, asked.run),
         has_console=bool(desk.storage.console.transcripts(asked.run)),
+        masked=loaded.view.masked,
         keys=len(desk.storage.series.list_series(asked.run)),
         seq=desk.changes.seq_of("rows", asked.run),
         sent_by=owner.user if (owner := desk.arrivals.owner(asked.run)) is not None else "",
