@@ -150,7 +150,6 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
         directory=desk.casebook.directory(asked.run) if visit.who.scope == "admin" else "",
         marks=marks_of(desk.storage, asked.run),
         has_console=bool(desk.storage.console.transcripts(asked.run)),
-        masked=loaded.view.masked,
         keys=len(desk.storage.series.list_series(asked.run)),
         seq=desk.changes.seq_of("rows", asked.run),
         sent_by=owner.user if (owner := desk.arrivals.owner(asked.run)) is not None else "",
@@ -168,12 +167,13 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "attempts": _attempts(loaded),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
+        "masked": loaded.view.masked,
         "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
     }
 
 
 def _untold(row: RunRow) -> dict[str, Any]:
-    nothing: dict[str, Any] = {"facts": {}, "command": [], "git": {}, "attempts": [], "alerts": []}
+    nothing: dict[str, Any] = {"facts": {}, "command": [], "git": {}, "attempts": [], "alerts": [], "masked": {}}
     return {**nothing, "because": row.because, "own_state": row.state, "resume_command": ""}
 
 
