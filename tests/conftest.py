@@ -8,6 +8,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.environment import isolate
 
@@ -41,6 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         # With PYTHONDONTWRITEBYTECODE each of the programs that they start would compile all of it again.
         compileall.compile_dir(SOURCE, quiet=2)
+    # No example fails because the machine was busy; and in CI a change is judged by the same ones each time: those that
+    # nobody has tried yet are tried elsewhere.
+    profile = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=IN_CI)
+    settings.register_profile("holter", profile)
+    settings.load_profile("holter")
     # Whoever starts the tests in the background leaves them, and all programs that they start, deaf to these.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
