@@ -1,4 +1,4 @@
-"""Many live runs over the wire: 10 rows/s × 8 keys each, 20 listeners, a server that may open 1,024 files.
+"""Many live runs over the wire: 10 rows/s × 8 keys each, 20 listeners, a server that begins with 1,024 files.
 
 Synthetic senders in a process of their own log, beat and send as sidecars do, at the pace that the server asks for;
 each has a journal of its program and one of its sidecar. 1,000 of them for ten minutes, then 3,000 for three: whether

@@ -29,7 +29,7 @@ class ServerProcess:
         self.key = ""
         self.process: subprocess.Popen[bytes] | None = None
         self._files = files
-        """So many it may open; 0 for as many as we may."""
+        """So many it may open before it raises that by itself; 0 for as many as we may."""
         self._output = data.parent / f"{data.name}.out"
 
     @property
@@ -42,7 +42,7 @@ class ServerProcess:
         self._output.write_bytes(b"")
         command = [sys.executable, "-m", "holter", "server", "--data", str(self.data), "--port", str(self.port)]
         if self._files:
-            command = ["sh", "-c", f'ulimit -n {self._files} && exec "$@"', "sh", *command]
+            command = ["sh", "-c", f'ulimit -Sn {self._files} && exec "$@"', "sh", *command]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
         with self._output.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)

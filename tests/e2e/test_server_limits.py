@@ -24,6 +24,7 @@ from holter.server.routing import PREFIX, Route
 from holter.server.security.gate import SAFE
 from holter.server.security.limits import Limiter, Rate
 from holter.server.serving import PatientProtocol, listen
+from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
 
 TOKEN = "t" * 64
@@ -265,3 +266,14 @@ def test_where_everybody_is_busy_somebody_new_hears_it(served: Door) -> None:
         refused = httpx.get(f"http://127.0.0.1:{served.port}{PREFIX}/info")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert refused.json()["error"]["what"] == "too many connections"
+
+
+def test_where_places_run_out_senders_do_not_keep_theirs_until_they_come_back(served: Door) -> None:
+    message = encode_batch(Head(id="1", ranges=[]), [])
+    answers = []
+    for most in (100, 1):
+        served.desk.crowd._most = most
+        answers.append(served.http.post("/ingest/r1", content=message, headers=OCTETS))
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.headers.get("connection") for answer in answers] == [None, "close"]
+    wait_until(lambda: served.desk.crowd.known == 0)

@@ -146,7 +146,10 @@ async def _answer(route: Route, desk: Desk, *, request: Request, staff: Staff) -
             address=address_of(request),
         )
         if route.answer_all is not None:
-            return respond(await staff.together(route).ask((visit, asked)))
+            answer = respond(await staff.together(route).ask((visit, asked)))
+            if desk.crowd.is_dense:
+                answer.headers["connection"] = "close"
+            return answer
         return await staff.work_out(route, lambda: _work_out(route, visit, asked, request))
 
 

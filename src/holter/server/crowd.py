@@ -56,6 +56,11 @@ class Crowd:
         """How many have."""
         return len(self._known)
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether places are running out: who comes back later should not keep one until then."""
+        return 4 * (self.strangers + self.known) > 3 * self._most
+
     def enter(self, guest: Guest, address: str) -> bool:
         """Give a place to somebody new; false where there is none."""
         near = neighbourhood(address)
