@@ -140,7 +140,7 @@ class FollowedRun:
         """Take in what is at hand; whether that was all of it."""
         for part in received:
             followed = self._journals.get(part.name)
-            if part.kind != "journal":
+            if part.kind != "journal" or not part.data:
                 continue
             fed = followed.feed.read_received(part.offset, part.data) if followed is not None else None
             if followed is None or fed is None:

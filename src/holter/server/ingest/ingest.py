@@ -98,7 +98,9 @@ class Ingest:
         now_ns = self._clock.now_ns()
         for part, answer in zip(parts, answers, strict=True):
             if isinstance(answer, int):
-                self._backlog.add(part, now_ns)
+                # What is not on disk is not in the ports either: it comes again.
+                kept = part.data[: max(0, answer - part.offset)]
+                self._backlog.add(msgspec.structs.replace(part, data=kept) if kept != part.data else part, now_ns)
         return answers
 
     def announce(self, run: str) -> None:
