@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
+from holter.errors import Refused
 from holter.server.answering import PLAIN, Staff, endpoint_of
 from holter.server.desk import Desk
 from holter.server.exposition import MEDIA, expose
@@ -40,6 +41,8 @@ def judge(*, trouble: str, lag_s: float, free_bytes: int) -> Readiness:
 
 def metrics(visit: Visit, asked: Nothing) -> Reply:
     """The server's figures in the text format of Prometheus"""
+    if visit.who.runs is not None:
+        raise Refused(403, "a link shows runs, and not the server", do="use a key")
     return Reply(data=expose(visit.desk, os.getpid()), media=MEDIA)
 
 
