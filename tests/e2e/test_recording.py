@@ -180,6 +180,42 @@ def test_what_has_no_place_in_a_row_is_described_and_said_once() -> None:
     assert found[1].values["7"] == 1
 
 
+def test_a_step_out_of_range_is_said_once_and_costs_only_its_own_row() -> None:
+    program = run(
+        """
+        import holter
+        run = holter.init()
+        for step in (2**63 - 1, -(2**63), 2**62, -(2**62), 2**63, 2**200, 10**5000, 1e300):
+            run.log({"lost": 1}, step=step)
+        run.log({"next": 1})
+        run.log({"below": 1}, step=-5)
+        run.log({"last": 1}, step=2**62 - 1, commit=True)
+        run.log({"beyond": 1})
+        run.log({"first": 1}, step=-(2**62) + 1)
+        run.finish(exit_code=2**64)
+        """,
+        HOLTER_STRICT="",
+    )
+    assert program.returncode == 0
+    assert program.stderr.count("is out of range") == 1
+    assert "9223372036854775807" in program.stderr
+    found = rows(only_run().view.directory)
+    assert [(row.step, *row.values) for row in found] == [
+        (0, "next"),
+        (-5, "below"),
+        (2**62 - 1, "last"),
+        (-(2**62) + 1, "first"),
+    ]
+    assert only_run().view.state == "failed"
+
+
+@pytest.mark.parametrize("code", ["2**64", "-(2**80)", "'oops'", "object()", "float('nan')", "1.0"])
+def test_whatever_is_given_for_an_exit_code_the_run_has_failed_and_the_program_has_not(code: str) -> None:
+    program = run(f"import holter\nrun = holter.init()\nrun.finish(exit_code={code})")
+    assert program.returncode == 0
+    assert only_run().view.state == "failed"
+
+
 def test_log_after_finish_is_said_once_and_changes_nothing() -> None:
     program = run(
         "import holter\nrun = holter.init()\nrun.finish()\nrun.log({'a': 1})\nrun.log({'a': 2})\nholter.log({'a': 3})"

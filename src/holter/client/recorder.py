@@ -11,6 +11,7 @@ from holter.errors import NotKept, UsageError
 from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
+from holter.model.bounds import LAST_STEP
 from holter.model.clock import CLOCK_ID, Clock
 from holter.model.cutting import first_words
 from holter.model.masking import Masking
@@ -76,16 +77,17 @@ class Recorder:
         at_ns = _clock_ns(CLOCK_ID) + self._offset_ns
         with self._lock:
             if step is None:
-                step = self._highest_step = self.next_step
-                if commit is not False:
-                    self.next_step = step + 1
+                step = self.next_step
+                following = step if commit is False else step + 1
             else:
                 if type(step) is not int:
                     step = as_step(step)
                 following = step + 1 if commit else step
-                if following >= self.next_step:
-                    self.next_step = following
-                    self._highest_step = step
+            if not -LAST_STEP <= step <= LAST_STEP:
+                raise _out_of_range(step)
+            if following >= self.next_step:
+                self.next_step = following
+                self._highest_step = step
             try:
                 is_kept = self._append_packed(data, step, at_ns)
             except NotKept:
@@ -100,8 +102,6 @@ class Recorder:
     def _log_unseen(self, data: Mapping[str, Any], step: int, at_ns: int) -> None:
         if not isinstance(data, Mapping):
             raise TypeError(f"log() takes a dict of names and values, got {type(data).__name__}")
-        if not -(1 << 63) <= step < 1 << 63:
-            raise UsageError(f"a step must fit 64 bits, got {step}")
         if self._append_packed == self.rows.append_packed and _has_gradient(data):
             self._append_packed = self._append_detached
         self.rows.append(self.masking.row(plain_row(data, self.complain)), step, at_ns)
@@ -205,6 +205,13 @@ def _has_gradient(data: Mapping[str, Any]) -> bool:
         return any(getattr(value, "requires_grad", False) is True for value in data.values())
     except Exception:  # noqa: BLE001  users' own classes may raise anything from anything
         return False
+
+
+def _out_of_range(step: int) -> UsageError:
+    return UsageError(
+        f"step {text_of(step, 40)} is out of range, and its row is not recorded: a step is a whole number from"
+        f" -{LAST_STEP} to {LAST_STEP}"
+    )
 
 
 def as_step(step: Any) -> int:

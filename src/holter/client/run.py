@@ -10,7 +10,7 @@ import msgspec
 
 from holter.client.addresses import page_of
 from holter.client.boundary import harmless, is_strict
-from holter.client.capture.description import describe, exit_code_of, exit_text_of
+from holter.client.capture.description import describe, exit_code_of, exit_text_of, plain_exit_code
 from holter.client.deadline import in_time
 from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
@@ -88,8 +88,8 @@ class Run:
 
         Args:
             data: names and values, up to 100,000 of them; nested dicts become `outer.inner`.
-            step: where the row belongs, in any order; left out, the step after the last one. For the same step and
-                name the last write wins.
+            step: where the row belongs, in any order: a whole number between -2**62 and 2**62, a row of any other is
+                not recorded. Left out, the step after the last one. For the same step and name the last write wins.
             commit: False adds to the current step without going on to the next; what it adds is kept at once.
         """
         try:
@@ -119,6 +119,7 @@ class Run:
 
     def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
         """End the run: finished for 0 or None, failed otherwise. Takes 2 s at most, whatever happens. Idempotent."""
+        exit_code = plain_exit_code(exit_code)
         if exit_code and self.is_owned and not self._finished:
             self.has_failed = True
             self._keep_error(sys.exc_info()[1])
@@ -411,6 +412,7 @@ class Run:
         self._when_ending()
         self.look_at_config()
         self._finished = True
+        finished = msgspec.structs.replace(finished, exit_code=plain_exit_code(finished.exit_code))
         is_closed = in_time(lambda: self._close(finished), FINISH_WITHIN_S)
         if is_closed and self.is_owned and not is_quiet:
             seconds = (finished.at_ns - self._described.started_ns) / 1e9

@@ -1,8 +1,10 @@
 """An exception as a record: bounded text, and no reference to anything of the user's."""
 
 from collections.abc import Callable
+from typing import Any
 
 from holter.client.capture.texts import bounded
+from holter.model.bounds import within
 from holter.model.clock import Clock
 from holter.model.cutting import first_words, last_words
 from holter.model.records import Cause, Raised
@@ -104,6 +106,16 @@ def _behind(error: BaseException) -> list[tuple[str, BaseException]]:
     if isinstance(error, BaseExceptionGroup):
         behind += [("member", member) for member in error.exceptions[:MOST_CAUSES]]
     return behind
+
+
+def plain_exit_code(code: Any) -> int | None:
+    """Whatever a program gives for one; 1 for what is no number, as Python's own `sys.exit` has it."""
+    if code is None:
+        return None
+    try:
+        return within(int(code))
+    except Exception:  # noqa: BLE001  users' own classes may raise anything from anything
+        return 1
 
 
 def exit_code_of(error: BaseException | None) -> int:

@@ -16,7 +16,7 @@ from holter.journal.rundir import make_private
 BUSY_S = 30.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 # A text that is none, and a schema that is not ours: for these it has no number.
-_DAMAGED_WORDS = ("Could not decode", "no such table", "no such column", "no such index")
+_DAMAGED_WORDS = ("Could not decode", "no such table", "no such column", "no such index", "unsupported file format")
 # A file system with less is full: the index that SQLite shares between processes grows by 32 KiB.
 _LEAST_FREE_BYTES = 64 << 10
 DAMAGED = ".damaged"
