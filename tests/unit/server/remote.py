@@ -1,5 +1,6 @@
 """Runs of another machine, and the way in which their journals reach a server."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,9 @@ class RemoteJournal:
         )
         self.rows: RowEncoder | None = None
         self.writer = JournalWriter(str(directory), self._prologue, clock=clock)
+        # A random one would make an example of a property come out otherwise when it is tried again.
+        others = len(list_segments(str(directory))) if directory.exists() else 0
+        self.writer.id = hashlib.sha256(f"{directory.name} {run} {writer} {others}".encode()).digest()[:16]
         self.rows = RowEncoder(self.writer.append_held)
         self.writer.open()
         self.step = 0
