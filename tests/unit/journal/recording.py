@@ -38,6 +38,9 @@ class Recording:
         self.directory = str(directory)
         self.clock = SteppedClock()
         self.journal = JournalWriter(self.directory, self._prologue, clock=self.clock, limit_bytes=limit_bytes)
+        # A random one would make an example of a property come out otherwise when it is tried again.
+        others = len(list_segments(self.directory)) if os.path.exists(self.directory) else 0
+        self.journal.id = bytes(range(others, others + 16))
         self.rows = RowEncoder(self.journal.append_held)
 
     def log(self, row: dict[str, Any], step: int = 0) -> None:
