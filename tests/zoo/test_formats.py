@@ -191,6 +191,11 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
 
 
 @every_format
+def test_what_was_masked_in_a_recorded_run(version: str) -> None:
+    assert digested(version, COMMAND).masked == {"api_key in config": 1}
+
+
+@every_format
 def test_what_a_notebook_said_in_a_recorded_run(version: str) -> None:
     found = digested(version, COMMAND)
     assert found.cell == CellStarted(at_ns=45, ordinal=2, number=7, source="train()", rss_bytes=1048576)

@@ -26,17 +26,10 @@ class Found(NamedTuple):
     kind: str
 
 
-class _Named(NamedTuple):
-    """A name that tells of a secret, by the word in it that is searched for, in small letters."""
-
-    kind: str
-    word: bytes
-    follows: bytes
-    """What may follow it: to look at one byte is ten times as fast as a pattern."""
-    pattern: bytes
-    is_one: Callable[[bytes, re.Match[bytes]], bool]
-    """Whether a match in the text is one; the last group is the value."""
-
+_Named = tuple[str, bytes, bytes, bytes, Callable[[bytes, re.Match[bytes]], bool]]
+"""A name that tells of a secret: its kind, the word in it that is searched for, in small letters, what may follow that,
+for to look at one byte is ten times as fast as a pattern, the pattern, of which the last group is the value, and
+whether a match in the text is one."""
 
 _OPAQUE = r"[0-9a-f]{40}|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9+=_]{32,}"
 _LEAST_OPAQUE = 32
@@ -228,24 +221,25 @@ def _find_shaped(data: bytes) -> Iterator[Found]:
 
 def _match(kind: Kind, data: bytes, at: int, around: tuple[int, bytes], /) -> Iterator[Found]:
     start, word = around
-    if kind.pattern.startswith("^"):
+    name, _, pattern = kind
+    if pattern.startswith("^"):
         # A word may stand behind a name, or between marks that are letters of others: `token=…`, `x:…`.
-        match = _compiled(kind.pattern.encode()).match(word) or _last_part(kind, word)
+        match = _compiled(pattern.encode()).match(word) or _last_part(pattern, word)
         if match is not None:
             first, last = match.span(match.lastindex or 0)
             offset = start + len(word) - len(match.string)
-            yield Found(offset + first, offset + last, kind.name)
+            yield Found(offset + first, offset + last, name)
     elif _compiled(_BEGINS).search(data, max(0, at - 12), at):
-        match = _compiled(kind.pattern.encode()).match(data, at, at + MOST_OF_WORD)
+        match = _compiled(pattern.encode()).match(data, at, at + MOST_OF_WORD)
         if match is not None:
             first, last = match.span(match.lastindex or 0)
             last = last if last < at + MOST_OF_WORD else _follow(_REST_OF_VALUE, data, last)
-            yield Found(first, last, kind.name)
+            yield Found(first, last, name)
 
 
-def _last_part(kind: Kind, word: bytes) -> re.Match[bytes] | None:
+def _last_part(pattern: str, word: bytes) -> re.Match[bytes] | None:
     part = word.rstrip(b".:").rpartition(b"=")[2]
-    return _compiled(kind.pattern.encode()).match(part) if word.endswith(part) else None
+    return _compiled(pattern.encode()).match(part) if word.endswith(part) else None
 
 
 def _find_bare(data: bytes, starts: list[int], words: list[bytes]) -> Iterator[Found]:
@@ -335,16 +329,16 @@ def _is_identifier(value: bytes) -> bool:
 
 _BY = rb"(?P<by>" + _IS + rb"|" + _SPACE + rb")"
 _MARKS = b"\"'] \t=:\\"
-_NAMED = (
-    _Named("password", b"pass", _MARKS + b"wp", rb"(?i)pass(?P<more>word|wd|phrase)?" + _BY + _ANY_VALUE, _is_password),
-    _Named("password", b"pwd", _MARKS, rb"(?i)(?P<more>)pwd" + _BY + _ANY_VALUE, _is_password),
-    _Named("key", b"key", _MARKS, rb"(?i)key" + _BY + _LIKE_A_KEY, _is_key_of_service),
-    _Named("token", b"token", _MARKS, rb"(?i)token" + _BY + _LIKE_A_KEY, _is_token),
-    _Named("secret", b"secret", _MARKS, rb"(?i)secret" + _BY + _LIKE_A_KEY, _is_secret),
-    _Named("credentials", b"credential", _MARKS + b"s", rb"(?i)credentials?" + _BY + _LIKE_A_KEY, _is_secret),
-    _Named("cookie", b"cookie", _MARKS, rb"(?i)cookie" + _IS + rb"[\"']?[\w.-]{1,40}=([\w.%+/=-]{16,})", _is_secret),
-    _Named("token", b"bearer", b" ", rb"(?i)bearer ([\w.~+/=-]{16,})", _is_secret),
-    _Named("password", b"basic", b" ", rb"(?i)basic ([A-Za-z0-9+/=]{16,})", _is_secret),
+_NAMED: tuple[_Named, ...] = (
+    ("password", b"pass", _MARKS + b"wp", rb"(?i)pass(?P<more>word|wd|phrase)?" + _BY + _ANY_VALUE, _is_password),
+    ("password", b"pwd", _MARKS, rb"(?i)(?P<more>)pwd" + _BY + _ANY_VALUE, _is_password),
+    ("key", b"key", _MARKS, rb"(?i)key" + _BY + _LIKE_A_KEY, _is_key_of_service),
+    ("token", b"token", _MARKS, rb"(?i)token" + _BY + _LIKE_A_KEY, _is_token),
+    ("secret", b"secret", _MARKS, rb"(?i)secret" + _BY + _LIKE_A_KEY, _is_secret),
+    ("credentials", b"credential", _MARKS + b"s", rb"(?i)credentials?" + _BY + _LIKE_A_KEY, _is_secret),
+    ("cookie", b"cookie", _MARKS, rb"(?i)cookie" + _IS + rb"[\"']?[\w.-]{1,40}=([\w.%+/=-]{16,})", _is_secret),
+    ("token", b"bearer", b" ", rb"(?i)bearer ([\w.~+/=-]{16,})", _is_secret),
+    ("password", b"basic", b" ", rb"(?i)basic ([A-Za-z0-9+/=]{16,})", _is_secret),
 )
 _AROUND = (
     (
@@ -366,7 +360,7 @@ _AROUND = (
 
 @functools.cache
 def _literals() -> tuple[tuple[bytes, Kind], ...]:
-    return tuple((word.encode(), kind) for kind in SHAPES for word in kind.words.split())
+    return tuple((word.encode(), kind) for kind in SHAPES for word in kind[1].split())
 
 
 def _merged(found: Iterator[Found]) -> list[Found]:

@@ -6,8 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 
-from holter.model.secrets import mask
-
 LOG = "debug.log"
 MOST_LOG_BYTES = 1 << 20
 MOST_WAITING = 100
@@ -65,7 +63,7 @@ class Voice:
         return True
 
     def _note(self, level: str, text: str) -> None:
-        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} [{os.getpid()}] {level} {mask(text)}\n"
+        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} [{os.getpid()}] {level} {text}\n"
         if self._log:
             self._write_down(line)
         elif len(self._waiting) < MOST_WAITING:

@@ -116,6 +116,7 @@ def record_command(directory: Path) -> None:
     held = r.HeldVariable(name="cache", type="dict", what="3 items", host_bytes=4096, gpu_bytes=1)
     story.journal.record(r.CellEnded(at_ns=46, ordinal=2, number=7, peak_bytes=1 << 21, error="E", variables=(held,)))
     story.journal.record(r.KernelAsked(at_ns=47, kind="restart", is_busy=True))
+    story.journal.record(r.Masked(at_ns=48, counts={"api_key in config": 1}))
     story.journal.close()
 
 
