@@ -8,6 +8,7 @@ import msgspec
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, read_stop_request
 from holter.server.ingest.holdings import journal_offsets, transcript_offsets
+from holter.server.ingest.quota import Unpacking
 from holter.server.ingest.uploads import name_upload
 from holter.server.query.run_files import checked_name
 from holter.server.removal import taking_in
@@ -17,6 +18,7 @@ from holter.wire.batches import MOST_CLAIMED
 
 # Senders send a third of it at most.
 MOST_UNPACKED_BYTES = 16 << 20
+MOST_FILE_BYTES = 64 << 20
 # A message that says that it has no more is unpacked in one go.
 FEW_BYTES = 1 << 20
 Offset = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -147,7 +149,7 @@ def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
     directory = visit.desk.casebook.directory(asked.run)
     name = checked_name(asked.path)
     blobs = visit.desk.storage.blobs
-    data = unpacked(visit)
+    data = _unpacked(visit, MOST_FILE_BYTES, visit.desk.unpacking_files)
     if asked.offset + len(data) > asked.total:
         raise Refused(400, f"the range ends behind the {asked.total:,} bytes that the file has")
     visit.desk.arrivals.admit(visit.who, asked.run)
@@ -174,7 +176,11 @@ def _kept(visit: Visit, run: str, offset: int) -> KeptRange:
 
 
 def unpacked(visit: Visit) -> bytes:
-    """The bytes as they were before they were packed, not more than is allowed. Raises Refused, StorageError."""
+    """Rows and texts as they were before they were packed, not more than is allowed. Raises Refused, StorageError."""
+    return _unpacked(visit, MOST_UNPACKED_BYTES, visit.desk.unpacking)
+
+
+def _unpacked(visit: Visit, most: int, allowance: Unpacking) -> bytes:
     if visit.desk.follower.trouble is not None:
         raise visit.desk.follower.trouble
     if visit.headers.get("content-type", "").partition(";")[0].strip().lower() != ZSTD:
@@ -184,20 +190,15 @@ def unpacked(visit: Visit) -> bytes:
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     try:
         if 0 <= zstandard.frame_content_size(visit.data) <= FEW_BYTES:
-            return _counted(visit, unpacker.decompress(visit.data, allow_extra_data=False))
-        with unpacker.stream_reader(visit.data) as reader:
-            data = reader.read(MOST_UNPACKED_BYTES + 1)
+            data = unpacker.decompress(visit.data, allow_extra_data=False)
+        else:
+            with unpacker.stream_reader(visit.data) as reader:
+                data = reader.read(most + 1)
     except zstandard.ZstdError as error:
         raise Refused(400, f"the body is not zstd: {error}") from error
-    if len(data) > MOST_UNPACKED_BYTES:
-        raise Refused(
-            413, f"the body has more than {MOST_UNPACKED_BYTES:,} bytes when unpacked", do="send less at once"
-        )
-    return _counted(visit, data)
-
-
-def _counted(visit: Visit, data: bytes) -> bytes:
-    visit.desk.unpacking.spend(visit.who.id, time.monotonic(), packed=len(visit.data), unpacked=len(data))
+    if len(data) > most:
+        raise Refused(413, f"the body has more than {most:,} bytes when unpacked", do="send less at once")
+    allowance.spend(visit.who.id, time.monotonic(), packed=len(visit.data), unpacked=len(data))
     return data
 
 
