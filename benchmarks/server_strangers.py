@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.figures import Figure, Measured
 from benchmarks.plan import Plan
-from benchmarks.processes import snapshot
+from benchmarks.processes import Snapshot, snapshot
 from benchmarks.server_process import ServerProcess
 from benchmarks.server_writers import SimulatedRun
 from holter.errors import Refused, Unreachable
@@ -20,7 +20,7 @@ IDLE, SLOW = 5000, 64
 SENDERS, READERS = 20, 4
 KEYS, ROWS = 8, 10
 QUIET_S, LOUD_S = 20.0, 40.0
-ROUNDS = 3
+ROUNDS = 2
 EVERY_S = 1.0
 # So long before all are there, and after they were told to leave, there is no peace.
 COMES_S, GOES_S = 8.0, 2.0
@@ -63,12 +63,12 @@ def measure(plan: Plan) -> Measured:
     server.start()
     runs = [SimulatedRun(home / "runs", number, keys=KEYS) for number in range(SENDERS)]
     workers = [Worker(server, run) for run in runs] + [Worker(server, None) for _ in range(READERS)]
-    loud: list[tuple[float, float]] = []
+    loud: list[tuple[Snapshot, Snapshot]] = []
     try:
         for worker in workers:
             worker.start()
         time.sleep(quiet_s / 2)  # each has begun
-        began = time.monotonic()
+        began = snapshot(server.pid)
         for _ in range(plan.pick(ROUNDS, 1)):
             time.sleep(quiet_s)
             loud.append(_disturb(server, idle, for_s=loud_s))
@@ -84,7 +84,7 @@ def measure(plan: Plan) -> Measured:
         server.close()
     figures = []
     for name, chosen in (("senders", workers[:SENDERS]), ("readers", workers[SENDERS:])):
-        in_peace, disturbed = _parted(chosen, since=began, loud=loud)
+        in_peace, disturbed = _parted(chosen, since=began.at_s, loud=loud)
         figures += [
             Figure(
                 name=f"{name}: 95 of 100 answers, disturbed, to that in peace", measured=disturbed / in_peace, at_most=2
@@ -93,7 +93,9 @@ def measure(plan: Plan) -> Measured:
             Figure(name=f"{name}: 95 of 100 answers, disturbed", measured=1000 * disturbed, unit="ms"),
         ]
     failures = sum(worker.failures for worker in workers)
+    cores = sum(stop.cpu_s - start.cpu_s for start, stop in loud) / sum(stop.at_s - start.at_s for start, stop in loud)
     figures += [
+        Figure(name="cores of the server, disturbed", measured=cores),
         Figure(name="requests that failed", measured=failures, at_most=0),
         Figure(name="most memory of the server", measured=after.peak_mb, unit="MB"),
     ]
@@ -102,8 +104,8 @@ def measure(plan: Plan) -> Measured:
     )
 
 
-def _disturb(server: ServerProcess, idle: int, *, for_s: float) -> tuple[float, float]:
-    """From when to when all of them were there."""
+def _disturb(server: ServerProcess, idle: int, *, for_s: float) -> tuple[Snapshot, Snapshot]:
+    """The server when all of them were there, and when they left."""
     words = ["benchmarks/strangers.py", str(server.port), server.key, "--idle", str(idle), "--slow", str(SLOW)]
     root = Path(__file__).resolve().parents[1]
     pipe = subprocess.PIPE
@@ -111,18 +113,19 @@ def _disturb(server: ServerProcess, idle: int, *, for_s: float) -> tuple[float, 
         assert crowd.stdin is not None
         assert crowd.stdout is not None
         crowd.stdout.readline()
-        began = time.monotonic()
+        began = snapshot(server.pid)
         time.sleep(for_s)
-        ended = time.monotonic()
+        ended = snapshot(server.pid)
         crowd.stdin.close()
     return began, ended
 
 
-def _parted(workers: list[Worker], *, since: float, loud: list[tuple[float, float]]) -> tuple[float, float]:
+def _parted(workers: list[Worker], *, since: float, loud: list[tuple[Snapshot, Snapshot]]) -> tuple[float, float]:
     """95 of 100 answers took so long in peace, and so long disturbed; while the crowd comes or goes is neither."""
     took = [each for worker in workers for each in worker.took if each[0] >= since]
-    disturbed = [took_s for at, took_s in took if any(start <= at <= stop for start, stop in loud)]
+    times = [(start.at_s, stop.at_s) for start, stop in loud]
+    disturbed = [took_s for at, took_s in took if any(start <= at <= stop for start, stop in times)]
     in_peace = [
-        took_s for at, took_s in took if not any(start - COMES_S <= at <= stop + GOES_S for start, stop in loud)
+        took_s for at, took_s in took if not any(start - COMES_S <= at <= stop + GOES_S for start, stop in times)
     ]
     return float(np.percentile(in_peace, 95)), float(np.percentile(disturbed, 95))

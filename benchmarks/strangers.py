@@ -1,7 +1,7 @@
 """Bad company for a server: connections that say nothing, and senders who announce much and send by the byte.
 
 Run by `server_strangers.py` as a process of its own. Prints a line when all of them are there, and stays until its
-standard input ends. Whoever is sent away comes back some seconds later: about 500 of them each second.
+standard input ends. Whoever is sent away comes back a while later: of 5,000 about 80 each second.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import resource
 import sys
 
 OPENED_AT_ONCE = 200
-BACK_AFTER_S = (5.0, 15.0)
+BACK_AFTER_S = (30.0, 90.0)
 HEAD = (
     "POST /api/v1/ingest/slow/transcripts/output.log?offset=0 HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     "Authorization: Bearer {key}\r\nContent-Type: application/octet-stream\r\nContent-Length: 33554432\r\n\r\n"
