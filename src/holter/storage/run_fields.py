@@ -51,7 +51,7 @@ def plain_fields(row: RunRow, *, now_ns: int, lateness: Lateness) -> dict[str, A
         "last_step": row.last_step,
         "started_at": row.started_ns / 1e9,
         "ended_at": _seconds(ended_ns),
-        "duration_s": max(0, (now_ns if ended_ns is None else ended_ns) - row.started_ns) / 1e9,
+        "duration_s": max(0, (now_ns - row.ahead_ns if ended_ns is None else ended_ns) - row.started_ns) / 1e9,
         "heard_at": _seconds(row.heard_ns),
         "last_row_at": _seconds(row.last_row_ns),
         "tags": list(row.tags),
@@ -67,6 +67,7 @@ def shown_fields(row: RunRow, columns: tuple[str, ...], *, now_ns: int, lateness
     """What a query answers for a run."""
     plain = plain_fields(row, now_ns=now_ns, lateness=lateness)
     plain["is_stale"] = is_stale(row, now_ns, lateness)
+    plain["ahead_s"] = row.ahead_ns / 1e9
     if not columns:
         return {**plain, "config": row.config, "summary": row.summary}
     shown = {}

@@ -38,6 +38,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     late_because: str = ""
     heard_ns: int | None = None
     """When something was last heard of the process that has been silent longest, by the clock of who keeps this."""
+    ahead_ns: int = 0
+    """By how much that clock is ahead of the one of the run's machine, whose times all others are."""
     cause: str | None = None
     started_ns: int = 0
     ended_ns: int | None = None

@@ -111,3 +111,22 @@ def test_a_run_that_can_not_be_read_any_more_stays_as_it_was(
     monkeypatch.setattr(old_verdicts, "run_directory", lambda data, run: f"{data}/not-mounted/{run}")
     Ingest(str(tmp_path), storage, clock=Clock()).tick()
     assert {row(storage, run).cause for run in settled} == {"killed"}
+
+
+def test_a_run_over_which_the_rules_fail_stays_as_it_was_and_stops_no_other(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = come_with_other_rules(monkeypatch)
+    answer = verdict._ask_the_rules
+
+    def fail_once(evidence: Evidence) -> Diagnosis:
+        diagnosis = answer(evidence)
+        if len(asked) == 2:
+            raise ZeroDivisionError
+        return diagnosis
+
+    monkeypatch.setattr(verdict, "_ask_the_rules", fail_once)
+    ingest = Ingest(str(tmp_path), storage, clock=Clock())
+    for _ in range(RUNS + 1):
+        ingest.tick()
+    assert sorted(row(storage, run).cause or "" for run in settled) == ["bad-luck"] * (RUNS - 1) + ["killed"]

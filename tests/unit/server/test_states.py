@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from holter.model.records import Marked
 from holter.model.state import Lateness
 from holter.server.ingest.ingest import Ingest
+from holter.storage.filter_text import parse_filter
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
@@ -94,6 +95,10 @@ class World:
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
         self.their_clock.advance(seconds)
+
+    def duration_s(self, now_s: float = 0.0) -> float:
+        query = RunQuery(now_ns=int(self.clock.ns + now_s * 1e9), lateness=LATENESS, columns=("duration_s",))
+        return float(self.storage.runs.query(query).runs[0]["duration_s"])
 
     def state(self) -> str | None:
         query = RunQuery(now_ns=self.clock.ns, lateness=LATENESS, columns=("state",))
@@ -229,3 +234,28 @@ def test_hours_without_a_network_cost_nothing_but_time(world: World) -> None:
     world.do("restart", 0)
     world.do("rebuild", 0)
     assert (world.state(), len(world.storage.series.points(Line("r1", "loss")).steps)) == ("running", 361)
+
+
+@pytest.mark.parametrize("skew_s", [-2 * DAY_S, 2 * DAY_S, 0.0])
+@pytest.mark.parametrize("engine", ["memory:", "sqlite:{}"])
+def test_a_wrong_clock_makes_no_run_longer(tmp_path: Path, skew_s: float, engine: str) -> None:
+    world = World(str(tmp_path), skew_s)
+    world.storage = open_storage(engine.format(tmp_path / "index"))
+    world.ingest = world._open()
+    for _ in range(3):
+        world.program.log(5)
+        world.sidecar.beat()
+        world.deliver()
+        world.ingest.tick()
+        world.wait(5)
+    assert world.state() == "running"
+    assert world.duration_s() == pytest.approx(15, abs=1)
+    assert world.duration_s(10) == pytest.approx(25, abs=1)
+    longer = RunQuery(now_ns=world.clock.ns, lateness=LATENESS, where=parse_filter("duration_s > 60"))
+    assert world.storage.runs.query(longer).total == 0
+    world.program.finish()
+    world.deliver()
+    world.ingest.tick()
+    assert world.state() == "finished"
+    assert world.duration_s(DAY_S) == pytest.approx(15, abs=1)
+    world.storage.close()

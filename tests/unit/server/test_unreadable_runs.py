@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from holter.errors import StorageFull
+from holter.cli.main import main
+from holter.errors import OffsetGap, StorageError, StorageFull
 from holter.journal.frame import HEADER_SIZE, decode_header, encode_header
 from holter.model.clock import Clock
 from holter.model.state import UNREADABLE
@@ -14,7 +15,7 @@ from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunRow, RunStore
-from holter.storage.series import Line, SeriesBatch
+from holter.storage.series import Line, SeriesBatch, SeriesStore
 from holter.testing.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
@@ -146,6 +147,18 @@ def test_a_rebuilt_index_has_every_other_run_and_names_those_that_it_cannot_show
     again.close()
 
 
+def test_the_command_that_rebuilds_names_what_it_cannot_show(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_base(local(tmp_path, "aaa"), (1 << 64) - 1)
+    local(tmp_path, "well")
+    assert main(["server", "rebuild", "--data", str(tmp_path / "data")]) == 0
+    told = capsys.readouterr()
+    assert "The index of 2 runs" in told.out
+    assert told.err.startswith("holter: run aaa: holter can't show it (")
+    assert "Traceback" not in told.err
+
+
 def test_what_arrived_is_not_forgotten_when_the_directory_cannot_be_listed(tmp_path: Path, storage: Storage) -> None:
     ingest = Ingest(str(tmp_path / "data"), storage, clock=FakeClock())
     journal = far(tmp_path, "r1", 10)
@@ -164,19 +177,38 @@ def test_what_arrived_is_not_forgotten_when_the_directory_cannot_be_listed(tmp_p
     assert len(storage.series.points(Line("r1", "loss")).steps) == 20
 
 
+class Failing:
+    """The real series, but for the runs over which they fail."""
+
+    def __init__(self, series: SeriesStore, error: StorageError) -> None:
+        self._series = series
+        self._error = error
+        self.failing: frozenset[str] = frozenset()
+
+    def append(self, batch: SeriesBatch) -> None:
+        if batch.run in self.failing:
+            raise self._error
+        self._series.append(batch)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._series, name)
+
+
+def test_a_journal_that_does_not_join_what_is_there_stops_no_other(tmp_path: Path, storage: Storage) -> None:
+    series = Failing(storage.series, OffsetGap("it has come to 0", 0))
+    series.failing = frozenset({"aaa"})
+    ingest = Ingest(str(tmp_path / "data"), msgspec.structs.replace(storage, series=series), clock=FakeClock())
+    for run in ("aaa", "well"):
+        send(ingest, far(tmp_path, run, 10))
+    ingest.tick()
+    assert len(storage.series.points(Line("well", "loss")).steps) == 10
+    series.failing = frozenset()
+    ingest.catch_up()
+    assert len(storage.series.points(Line("aaa", "loss")).steps) == 10
+
+
 def test_what_arrived_is_not_forgotten_when_the_disk_is_full(tmp_path: Path, storage: Storage) -> None:
-    class Full:
-        is_full = False
-
-        def append(self, batch: SeriesBatch) -> None:
-            if self.is_full:
-                raise StorageFull("no room")
-            storage.series.append(batch)
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(storage.series, name)
-
-    series = Full()
+    series = Failing(storage.series, StorageFull("no room"))
     picked = msgspec.structs.replace(storage, series=series)
     ingest = Ingest(str(tmp_path / "data"), picked, clock=FakeClock())
     journals = [far(tmp_path, f"r{number}", 10) for number in range(3)]
@@ -185,9 +217,9 @@ def test_what_arrived_is_not_forgotten_when_the_disk_is_full(tmp_path: Path, sto
     for journal, offset in zip(journals, have, strict=True):
         journal.log(10)
         send(ingest, journal, have=offset)
-    series.is_full = True
+    series.failing = frozenset({"r0", "r1", "r2"})
     with pytest.raises(StorageFull):
         ingest.tick()
-    series.is_full = False
+    series.failing = frozenset()
     ingest.tick()
     assert [len(storage.series.points(Line(f"r{number}", "loss")).steps) for number in range(3)] == [20, 20, 20]

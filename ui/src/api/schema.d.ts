@@ -1642,6 +1642,8 @@ export interface components {
             rows: number;
             /** @default null */
             last_row_at: number | null;
+            /** @default 0 */
+            ahead_s: number;
             /** @default  */
             trouble: string;
             /** @default null */
@@ -1725,6 +1727,8 @@ export interface components {
             rows: number;
             /** @default null */
             last_row_at: number | null;
+            /** @default 0 */
+            ahead_s: number;
             /** @default  */
             trouble: string;
             /** @default null */

@@ -23,6 +23,11 @@ export function lookOf(run: { state: string; is_stale?: boolean }): StateLook {
   return LOOKS[state] ?? { word: state, glyph: "?", tone: "quiet", says: "" };
 }
 
+/** How many seconds a run that has not ended has run, by the clock of its own machine. */
+export function runningFor(run: { started_at: number; ahead_s: number }, nowMs: number): number {
+  return Math.max(0, nowMs / 1000 - run.ahead_s - run.started_at);
+}
+
 /** Whether it ended other than well: its lines end in a ✕. */
 export function hasDied(run: { state: string }): boolean {
   return run.state === "crashed" || run.state === "failed" || run.state === "preempted";

@@ -11,7 +11,7 @@ import msgspec
 from holter.catalog.deletions import Deletions
 from holter.catalog.sightings import Sightings
 from holter.catalog.unreadable import reason_of
-from holter.errors import StorageError
+from holter.errors import OffsetGap, StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
@@ -292,6 +292,9 @@ class Ingest:
         except OSError as error:
             self.trouble[run] = error.strerror or str(error)
             del self._live[run]
+            return False
+        except OffsetGap:  # with the next tick it begins again from what the storage has
+            self.announce(run)
             return False
         except StorageError:
             raise

@@ -40,7 +40,10 @@ class OldVerdicts:
             row = self._runs.get(self._waiting.popleft())
             if row is None or row.rules == rules_stamp():  # it was woken, and is judged
                 continue
-            again = self._judge(row, now_ns, lateness)
+            try:
+                again = self._judge(row, now_ns, lateness)
+            except Exception:  # noqa: BLE001  the boundary: holter fails over this run, which stays as it was
+                again = row
             renewed.append(msgspec.structs.replace(again, rules=rules_stamp()))
             changed += [again] if again != row else []
         if renewed:

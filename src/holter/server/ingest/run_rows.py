@@ -29,6 +29,8 @@ from holter.probes.identity import ProcessIdentity
 from holter.storage.runs import RunRow
 
 _FAR_AWAY_NS = 1 << 62
+# Clocks that differ by less are the same: what is said may take so long to come.
+SAME_CLOCK_NS = 60_000_000_000
 # Of a name, a reason or notes; of one tag, and how many there may be.
 MOST_TEXT, MOST_WORD, MOST_WORDS = 20_000, 1000, 1000
 SILENT = "nothing more was heard from it, and its process can't be seen from here"
@@ -69,9 +71,21 @@ def project_run(run: str, digests: Sequence[Digest], *, moment: Moment) -> Proje
     late = settle(seen, marks, now_ns=_FAR_AWAY_NS, lateness=moment.lateness)
     awaited = awaited_journals(ordered, seen)
     heard_ns = min((moment.heard_ns.get(journal, moment.now_ns) for journal in awaited), default=None)
-    row = _row(run, programs, moment)
-    row = msgspec.structs.replace(row, **_ends(early, late), **edits(ordered), heard_ns=heard_ns)
+    row = msgspec.structs.replace(
+        _row(run, programs, moment),
+        **_ends(early, late),
+        **edits(ordered),
+        heard_ns=heard_ns,
+        ahead_ns=0 if heard_ns is None else _ahead_ns(ordered, awaited, heard_ns=heard_ns),
+    )
     return Projected(row, is_open=early.state == RUNNING and not awaited)
+
+
+def _ahead_ns(digests: list[Digest], awaited: list[str], *, heard_ns: int) -> int:
+    """By how much our clock is ahead of theirs: what was said last was said when we heard it, or a moment before."""
+    last_words = [last_seen_ns(each, digests) for each in digests if each.journal in awaited]
+    ahead_ns = heard_ns - min(last_words, default=heard_ns)
+    return ahead_ns if abs(ahead_ns) > SAME_CLOCK_NS else 0
 
 
 def bounded(row: RunRow) -> RunRow:

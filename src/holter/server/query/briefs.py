@@ -13,7 +13,7 @@ from holter.wire.odd_numbers import in_words
 
 BRIEF = (
     "id name project state is_stale cause started_at ended_at duration_s steps last_step host tags group job_type"
-    " attempt rows last_row_at"
+    " attempt rows last_row_at ahead_s"
 ).split()
 # The sentence that `with_mark` makes; only runs that have it are looked up.
 _MARKED = " (holter's own verdict: "
@@ -52,6 +52,8 @@ class RunBrief(msgspec.Struct, kw_only=True):
     attempt: int = 1
     rows: int = 0
     last_row_at: float | None = None
+    ahead_s: float = 0.0
+    """By how much the server's clock is ahead of the one by which a running run says when it began."""
     trouble: str = ""
     """Why the run can't be shown, where its state is `unreadable`."""
     mark: Mark | None = None

@@ -27,7 +27,9 @@ class TableTexts(msgspec.Struct, frozen=True, kw_only=True):
 def read_query(texts: TableTexts, *, now_ns: int, lateness: Lateness) -> RunQuery:
     """The question that the texts mean. Raises FilterError, which points at the place; UsageError."""
     for column in texts.columns:
-        if column not in (*PLAIN_FIELDS, "config", "summary", "is_stale") and not column.startswith(PREFIXES):
+        if column not in (*PLAIN_FIELDS, "config", "summary", "is_stale", "ahead_s") and not column.startswith(
+            PREFIXES
+        ):
             raise UsageError(f"no column {column!r}: there are {', '.join(PLAIN_FIELDS)}, config.… and summary.…")
     if texts.start < 0 or not 0 <= texts.count <= MOST_RUNS:
         raise UsageError(f"a page begins at 0 or later and has up to {MOST_RUNS:,} runs")

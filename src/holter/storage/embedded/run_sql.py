@@ -16,7 +16,7 @@ _FIELDS = {
     "because": f"(CASE WHEN {_IS_LATE} THEN r.late_because ELSE r.because END)",
     "started_at": "(r.started_ns / 1e9)",
     "ended_at": f"({_ENDED_NS} / 1e9)",
-    "duration_s": f"(MAX(0, IFNULL({_ENDED_NS}, :now_ns) - r.started_ns) / 1e9)",
+    "duration_s": f"(MAX(0, IFNULL({_ENDED_NS}, :now_ns - r.ahead_ns) - r.started_ns) / 1e9)",
     "heard_at": "(r.heard_ns / 1e9)",
     "last_row_at": "(r.last_row_ns / 1e9)",
 }

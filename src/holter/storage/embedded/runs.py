@@ -38,11 +38,12 @@ SCRIPTS = (
     CREATE INDEX run_state ON run (project, state, late_state, heard_ns);
     """,
     "ALTER TABLE run ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE run ADD COLUMN ahead_ns INTEGER NOT NULL DEFAULT 0",
 )
 _COLUMNS = (
     "id project name entity group_name job_type notes tags tags_json host attempt state because late_state late_because"
     " heard_ns cause started_ns ended_ns late_ended_ns last_row_ns rows steps last_step version seen_ns"
-    " rules"
+    " rules ahead_ns"
 ).split()
 _UPSERT = (
     f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{column}' for column in _COLUMNS)})"
