@@ -20,7 +20,7 @@ TOLD_WRONG = {
     ("is interrupted, saves, and leaves with 1", "no signals"): "nobody sees the signal that it heeded",
     ("sorts with a tool what does not fit", "no signals, no pidfd-info, no connector"): "who died first is not seen",
 }
-"""Wrong though sure without these witnesses, until a rule knows what can't be known there; one that is mended leaves."""
+"""Wrong though sure without these witnesses, until a rule knows what can't be known there."""
 
 
 def judged(death: Death, mode: Mode) -> Case:
