@@ -18,12 +18,16 @@ if not __package__:  # it is run, not imported
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.server_data import HOST
+from holter.errors import Refused, Unreachable
 from holter.journal.frame import Header, encode_header, encode_record, sealed
 from holter.journal.rows import RowEncoder
 from holter.model.records import Beat, Configured, Described, Opened, Record
+from holter.sidecar.uploading import Backoff
 from holter.wire.batches import MEDIA_TYPE, Head, Kept, Range, encode_batch
 
 BEAT_S = 5.0
+BEGIN_PER_S = 100.0
+"""Not all runs of a cluster begin in the same second."""
 ANSWERS_WITHIN_S = 20.0
 _S = 1_000_000_000
 _decode = msgspec.json.Decoder(Kept).decode
@@ -92,6 +96,7 @@ class SyntheticRun:
         self.id = f"fleet{number:05}"
         self.step = 0
         self.kept = 0
+        self.backoff = Backoff()
         self._pid = 2**22 + number
         self._period_ns = int(_S / rows_per_s)
         self._program = Journal(self.id, "client", self._pid)
@@ -217,7 +222,7 @@ class Fleet:
     async def _send_on_time(self, run: SyntheticRun, number: int) -> None:
         """As a sidecar does: what there is, then a rest as long as the server asks for."""
         line = Line(self._port, self._keys[number % len(self._keys)])
-        wait_s = 2.0 * number / len(self._runs)
+        wait_s = number / BEGIN_PER_S
         while time.monotonic() + wait_s < self._until:
             await asyncio.sleep(wait_s)
             run.catch_up(time.time_ns())
@@ -244,16 +249,18 @@ class Fleet:
         if answer.status == 200:
             kept = _decode(answer.data)
             run.has_been_kept(kept)
+            run.backoff.reset()
             told.longest_pace_s = max(told.longest_pace_s, kept.pace_s)
             return kept.pace_s
         if answer.status == 0:
             told.broken += 1
-        elif answer.status in (408, 429) or answer.status >= 500:
+            return run.backoff.next_s(Unreachable("no answer"))
+        if answer.status in (408, 429) or answer.status >= 500:
             told.put_off += 1
         else:
             told.refused += 1
             sys.stderr.write(f"{answer.status} {answer.data[:300]!r}\n")
-        return max(1.0, answer.retry_s)
+        return run.backoff.next_s(Refused(answer.status, "", retry_s=int(answer.retry_s)))
 
 
 def _parse() -> argparse.Namespace:
