@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from holter.model.clock import Clock
 from holter.server.desk import Desk, DeskSettings
 from holter.server.ingest.rebuilding import rebuild
@@ -10,6 +12,7 @@ from tests.unit.server.asking_all import Page
 from tests.unit.server.forged_data import forge, is_well
 
 
+@pytest.mark.timeout(1800)
 def test_no_forged_record_harms_another_run(tmp_path: Path) -> None:
     forged = forge(tmp_path, every=1)
     assert forged.kinds > 2500
@@ -18,8 +21,7 @@ def test_no_forged_record_harms_another_run(tmp_path: Path) -> None:
     for each in forged.runs:
         for route in page.of_a_run:
             page.ask(route, run=each.run)
-        for x in ("step", "time", "relative", "v"):
-            page.draw(each.run, x)
+        page.draw(each.run, "v")
     assert is_well(desk.storage)
     desk.close()
     url = f"sqlite:{tmp_path / 'again'}"

@@ -61,6 +61,19 @@ def test_what_cannot_be_shown_says_so_and_there_is_little_of_it(desk: Desk, forg
         assert (row.state, row.because) == (UNREADABLE, because)
 
 
+def test_the_page_says_why_a_run_cannot_be_shown(desk: Desk) -> None:
+    page = Page(desk)
+    of_all = {route.path: route for route in page.of_all}
+    of_a_run = {route.path: route for route in page.of_a_run}
+    told = msgspec.json.decode(page.ask(of_all["/info"]))["unreadable"]
+    assert told == dict(list(desk.ingest.unreadable.items())[:100])
+    listed = msgspec.json.decode(page.ask(of_all["/runs"], query={"filter": "state = unreadable", "limit": "1000"}))
+    assert {run["id"]: run["trouble"] for run in listed["runs"]} == desk.ingest.unreadable
+    for run, because in told.items():
+        shown = msgspec.json.decode(page.ask(of_a_run["/runs/{run}"], run=run))
+        assert (shown["state"], shown["trouble"], shown["because"]) == (UNREADABLE, because, because)
+
+
 def test_an_index_made_again_has_all_of_them(forged: ForgedData, tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path / 'index'}"
     rebuilt = rebuild(forged.data, url, clock=Later())

@@ -31,6 +31,7 @@ from holter.storage.runs import RunRow
 _FAR_AWAY_NS = 1 << 62
 # Clocks that differ by less are the same: what is said may take so long to come.
 SAME_CLOCK_NS = 60_000_000_000
+_BOUNDED = [name for name in RunRow.__struct_fields__ if name not in ("id", "config", "summary")]
 # Of a name, a reason or notes; of one tag, and how many there may be.
 MOST_TEXT, MOST_WORD, MOST_WORDS = 20_000, 1000, 1000
 SILENT = "nothing more was heard from it, and its process can't be seen from here"
@@ -90,9 +91,7 @@ def _ahead_ns(digests: list[Digest], awaited: list[str], *, heard_ns: int) -> in
 
 def bounded(row: RunRow) -> RunRow:
     """The row with no number that a store can't hold, and no text that a table can't show."""
-    found = {name: getattr(row, name) for name in row.__struct_fields__}
-    cut = {name: _cut(value) for name, value in found.items() if name not in ("id", "config", "summary")}
-    changed = {name: value for name, value in cut.items() if value is not found[name]}
+    changed = {name: kept for name in _BOUNDED if (kept := _cut(value := getattr(row, name))) is not value}
     return msgspec.structs.replace(row, **changed) if changed else row
 
 
