@@ -1,0 +1,55 @@
+"""A run over which holter itself fails is one line of the list, and no more."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.catalog import catalog as module
+from holter.catalog.catalog import Catalog
+from holter.catalog.run_view import LoadedRun, load_run
+from holter.cli.main import main
+from holter.errors import Unreadable
+from tests.unit.catalog.journals import Journal, elsewhere, named
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs; for want of records over which holter fails today, it is made to fail over one of them."""
+    for run in ("odd", "well"):
+        Journal(tmp_path / "runs" / run, elsewhere()).say(named(run)).log(range(3)).close()
+
+    def load(directory: str, **more: Any) -> LoadedRun | None:
+        if directory.endswith("odd"):
+            raise OverflowError("too large\x1b[2J\nby far")
+        return load_run(directory, **more)
+
+    monkeypatch.setattr(module, "load_run", load)
+    return tmp_path
+
+
+def test_it_is_listed_beside_the_others_with_the_reason(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    views = {view.id: view for view in Catalog(str(data)).views()}
+    assert views["well"].rows == 3
+    assert views["odd"].state == "unreadable"
+    assert "OverflowError: too large" in views["odd"].trouble
+    monkeypatch.setenv("HOLTER_DIR", str(data))
+    assert main(["ls"]) == 0
+    told = capsys.readouterr()
+    [line] = [line for line in told.out.splitlines() if "odd" in line.split()]
+    assert "unreadable" in line
+    assert "OverflowError: too large" in line
+    assert "\x1b" not in line
+    assert "well" in told.out
+
+
+def test_to_ask_for_it_is_told_and_no_traceback(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Unreadable, match="run odd: holter can't show it"):
+        Catalog(str(data)).load("odd")
+    monkeypatch.setenv("HOLTER_DIR", str(data))
+    assert main(["show", "odd"]) == 1
+    assert "run odd: holter can't show it" in capsys.readouterr().err
