@@ -176,6 +176,16 @@ def test_holter_login_takes_the_key_of_whoever_confirms_its_code(
         said, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert said.startswith(f"Logged in to {server.address} as Ann-Lee")
+    [key] = [key for key in server.get("/tokens")["keys"] if key["user"] == said.split()[5]]
+    again = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert again.stderr is not None
+    with again, browser(server) as elsewhere:
+        place = again.stderr.readline().removeprefix("Open ").strip()
+        fill_in(elsewhere, elsewhere.get(place), "subject-5")
+        again.communicate(timeout=60)
+    # One key for each machine, however often somebody logs in there.
+    [newer] = [each for each in server.get("/tokens")["keys"] if each["user"] == key["user"]]
+    assert (newer["name"], newer["id"] != key["id"]) == (key["name"], True)
     assert (tmp_path / "machine" / "login.json").stat().st_mode & 0o777 == 0o600
 
 

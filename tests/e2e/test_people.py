@@ -100,3 +100,19 @@ def test_the_command_line_tells_what_was_done_by_whom(server: Served, data: Path
         assert "login" in manage(data, "audit").splitlines()[-1]
         assert gus.get("/audit").status_code == 403
     assert server.get("/audit", act="login", user="gus")["acts"][-1]["user"] == "gus"
+
+
+def test_people_look_after_their_own_keys_and_no_others(server: Served, data: Path) -> None:
+    with person(server, data, "hal") as hal, person(server, data, "ida") as ida:
+        made = hal.post("/me/tokens", json={"name": "cluster", "scope": "read"}).json()
+        keys = hal.get("/me/tokens").json()["keys"]
+        assert [key["name"] for key in keys] == ["laptop", "cluster"]
+        assert keys[0]["expires_at"] == keys[1]["expires_at"] is not None
+        bearer = {"authorization": f"Bearer {made['key']}"}
+        assert hal.get("/info", headers=bearer).json()["scopes"] == ["read"]
+        assert hal.post("/me/tokens", json={"name": "more", "scope": "admin"}).status_code == 403
+        assert ida.delete(f"/me/tokens/{made['id']}").status_code == 404
+        assert hal.delete(f"/me/tokens/{made['id']}").status_code == 200
+        assert hal.get("/runs", headers=bearer).status_code == 401
+    alone = server.http.post("/me/tokens", json={"name": "another"})
+    assert (alone.status_code, alone.json()["error"]["what"]) == (409, "first is the name of a key, and no user")

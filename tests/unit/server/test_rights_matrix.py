@@ -131,6 +131,9 @@ ROUTES: dict[str, str] = {
     "GET /shares": "write at all",
     "POST /shares": "share",
     "DELETE /shares/{id}": "write at all",
+    "GET /me/tokens": "be somebody",
+    "POST /me/tokens": "write at all",
+    "DELETE /me/tokens/{id}": "write at all",
     "GET /audit": "administer",
     "GET /tokens": "administer",
     "POST /tokens": "administer",
@@ -220,6 +223,7 @@ def request_of(
     bodies: dict[str, Any] = {
         "/series": {"runs": [run], "keys": ["loss"]},
         "/shares": {"runs": [run]},
+        "/me/tokens": {"name": "mine", "scope": "read"},
         "/oidc/device/key": {"device_code": "none"},
         "/login": {"key": "hk_none_none"},
         "/runs/{run}/marks": {"state": "failed", "reason": "r"},
@@ -304,7 +308,14 @@ def tells_of(route: Route, content: bytes, kind: str) -> bool:
 
 def is_refused(route: Route, answer: httpx.Response) -> bool:
     """Whether the rights, and not something about the question, are the reason for an error."""
-    if route.path in ("/login", "/tokens", "/tokens/{id}", "/shares/{id}", *LOGINS) and answer.status_code in (
+    if route.path in (
+        "/login",
+        "/tokens",
+        "/tokens/{id}",
+        "/shares/{id}",
+        "/me/tokens/{id}",
+        *LOGINS,
+    ) and answer.status_code in (
         401,
         404,
     ):
@@ -341,7 +352,7 @@ def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Rou
 def told(answer: httpx.Response, run: str, project: str) -> str:
     """An answer without what was asked for, and without the time."""
     text = answer.text.replace(run, "RUN").replace(f'"{project}"', "PROJECT")
-    return re.sub(r'"duration_s":[\d.]+', "", text)
+    return re.sub(r'"(duration_s|last_used_at)":[\d.]+', "", text)
 
 
 @pytest.mark.parametrize("who", [who for who in PEOPLE if who != "stranger"])

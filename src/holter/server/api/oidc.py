@@ -116,7 +116,11 @@ def finish_device(visit: Visit, asked: Confirmed) -> DeviceKey:
     scope = visit.desk.doorman.people.roll.users[visitor.user].scope
     # A key on a login node sends runs; who administers does so from the page or with a key made for it.
     limited = "write" if scope == "admin" else scope
-    key, text = visit.desk.doorman.keys.add(asked.name, limited, now=now, user=visitor.user, expires_at=expires_at)
+    keys = visit.desk.doorman.keys
+    for old in keys.all():
+        if (old.user, old.name) == (visitor.user, asked.name):  # of the last login on that machine
+            keys.revoke(old.id)
+    key, text = keys.add(asked.name, limited, now=now, user=visitor.user, expires_at=expires_at)
     _note(visit, visitor, made=key.id)
     return DeviceKey(id=key.id, user=visitor.user, key=text, expires_at=expires_at)
 

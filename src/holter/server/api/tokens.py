@@ -6,7 +6,7 @@ import msgspec
 
 from holter.errors import Refused
 from holter.server.routing import Nothing, Route, Visit
-from holter.server.security.keys import Scope
+from holter.server.security.keys import Key, Scope
 
 
 class KeyJson(msgspec.Struct, frozen=True):
@@ -39,6 +39,14 @@ class NewKey(msgspec.Struct, frozen=True):
     """Seconds since 1970; left out, it lasts until it is revoked."""
 
 
+class NewOwnKey(msgspec.Struct, frozen=True):
+    """What a key of one's own is for, what may be done with it, and until when."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    scope: Scope = "write"
+    expires_at: float | None = None
+
+
 class MadeKey(msgspec.Struct, frozen=True):
     """`key` is shown this once."""
 
@@ -54,13 +62,49 @@ class AskedKey(msgspec.Struct, frozen=True):
 
 def list_keys(visit: Visit, asked: Nothing) -> KeysJson:
     """All keys, without what makes them keys"""
-    last_use = visit.desk.doorman.last_use
-    return KeysJson(
-        [
-            KeyJson(key.id, key.name, key.scope, key.made_at, key.owner, key.expires_at, last_use.get(key.id))
-            for key in visit.desk.doorman.keys.all()
-        ]
-    )
+    return KeysJson([_shown(visit, key) for key in visit.desk.doorman.keys.all()])
+
+
+def list_own_keys(visit: Visit, asked: Nothing) -> KeysJson:
+    """One's own keys, without what makes them keys"""
+    return KeysJson([_shown(visit, key) for key in visit.desk.doorman.keys.all() if _is_own(visit, key)])
+
+
+def add_own_key(visit: Visit, asked: NewOwnKey) -> MadeKey:
+    """Make a key for oneself, which neither may do more nor lasts longer than the one in use; it is shown once"""
+    who = visit.who
+    if who.user not in visit.desk.doorman.people.roll.users:
+        raise Refused(
+            409, f"{who.user} is the name of a key, and no user", do="ask an admin for a key, or to make a user"
+        )
+    if not who.may(asked.scope):
+        raise Refused(
+            403, f"you may not make a key with the scope {asked.scope}", why=f"you have the scope {who.scope}"
+        )
+    keys = visit.desk.doorman.keys
+    used = keys.get(who.id)
+    ends = [at for at in (asked.expires_at, used.expires_at if used is not None else None) if at is not None]
+    # Else one that was lent for a week would be good for ever.
+    expires_at = min(ends, default=None)
+    key, text = keys.add(asked.name, asked.scope, now=visit.desk.now(), user=who.user, expires_at=expires_at)
+    return MadeKey(key.id, text)
+
+
+def revoke_own_key(visit: Visit, asked: AskedKey) -> Nothing:
+    """Take one of one's own keys back; who uses it is out at once"""
+    key = visit.desk.doorman.keys.get(asked.id)
+    if key is None or not _is_own(visit, key):
+        raise Refused(404, f"there is no key {asked.id[:40]!r}")
+    return revoke_key(visit, asked)
+
+
+def _is_own(visit: Visit, key: Key) -> bool:
+    return key.owner == visit.who.user and visit.rights.only is None
+
+
+def _shown(visit: Visit, key: Key) -> KeyJson:
+    used_at = visit.desk.doorman.last_use.get(key.id)
+    return KeyJson(key.id, key.name, key.scope, key.made_at, key.owner, key.expires_at, used_at)
 
 
 def add_key(visit: Visit, asked: NewKey) -> MadeKey:
@@ -102,5 +146,26 @@ ROUTES = [
         answer=revoke_key,
         asked=AskedKey,
         needs="admin",
+    ),
+    Route(method="GET", path="/me/tokens", touches="server", answer=list_own_keys, result=KeysJson),
+    Route(
+        method="POST",
+        path="/me/tokens",
+        touches="server",
+        act="key-made",
+        answer=add_own_key,
+        asked=NewOwnKey,
+        result=MadeKey,
+        needs="write",
+        body="json",
+    ),
+    Route(
+        method="DELETE",
+        path="/me/tokens/{id}",
+        touches="server",
+        act="key-revoked",
+        answer=revoke_own_key,
+        asked=AskedKey,
+        needs="write",
     ),
 ]

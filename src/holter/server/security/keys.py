@@ -69,7 +69,7 @@ class KeyRing:
     ) -> tuple[Key, str]:
         """Make a key; returns it with the text that its user needs and that nobody can see again.
 
-        Raises UsageError, OSError.
+        Keys that have expired make room for it. Raises UsageError, OSError.
         """
         if not 1 <= len(name) <= MOST_NAME or not name.isprintable():
             raise UsageError(f"a key's name has 1 to {MOST_NAME} printable characters, not {name[:40]!r}")
@@ -83,7 +83,7 @@ class KeyRing:
             user=user,
             expires_at=expires_at,
         )
-        self._change(lambda keys: [*keys, key])
+        self._change(lambda keys: [*(each for each in keys if not each.has_expired(now)), key])
         return key, f"{_PREFIX}_{key.id}_{secret}"
 
     def revoke(self, id: str) -> bool:  # noqa: A002  the word that users see
