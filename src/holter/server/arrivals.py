@@ -80,7 +80,8 @@ class Arrivals:
         owner = self.owner(row.id)
         if self._owners is None or owner is None or owner.project == row.project:
             return row
-        if not self._doorman.may_send_to(owner.user, row.project):
+        # Before it is told, or where it can't be read, the project is not the one that everybody sees.
+        if not row.project or not self._doorman.may_send_to(owner.user, row.project):
             return msgspec.structs.replace(row, project=owner.project)
         self._owners.settle(row.id, row.project)
         return row

@@ -135,6 +135,8 @@ def test_nobody_writes_their_run_into_a_project_that_does_not_take_it(door: Door
         arrivals.admit(visitor, f"old-{name}")
     placed = [arrivals.placed(RunRow(id=run, project="secret")).project for run in ("of-ann", "of-bob", "old-bob")]
     assert placed == ["secret", "p", ""]
+    # One that can't be read, or has not said what it is yet, is where its sender said: not in everybody's sight.
+    assert arrivals.placed(RunRow(id="of-ann", project="")).project == "p"
     assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"
     door.people.change_project("secret", members={"ann": None})
     assert arrivals.placed(RunRow(id="old-ann", project="secret")).project == "secret"

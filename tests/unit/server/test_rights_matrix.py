@@ -374,3 +374,17 @@ def test_a_live_stream_tells_everybody_what_they_may_see(server: Server, who: st
     for kind in KINDS:
         is_told = expected[kind][list(PEOPLE).index(who)] == OK
         assert (f"run-{kind}" in told) == is_told
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_runs_that_can_not_be_read_are_told_to_those_who_may_see_them(server: Server, who: str) -> None:
+    [route] = [route for route in load_routes() if route.path == "/info"]
+    server.desk.ingest.unreadable |= {f"run-{kind}": "damaged" for kind in KINDS} | {"run-nowhere": "damaged"}
+    try:
+        told = server.ask(route, who, "", "").json().get("unreadable", {})
+    finally:
+        server.desk.ingest.unreadable.clear()
+    place = list(PEOPLE).index(who)
+    seen = {f"run-{kind}" for kind in KINDS if EXPECTED["see"][kind][place] == OK}
+    assert told.keys() - {"run-nowhere"} == seen
+    assert ("run-nowhere" in told) == (who in ("reader", "writer", "writer with a key to read", "owner", "admin"))

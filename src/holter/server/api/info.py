@@ -77,8 +77,15 @@ def info(visit: Visit, asked: Nothing) -> Info:
         behind_s=round(lag.seconds, 3),
         behind_messages=lag.messages,
         behind_bytes=lag.bytes,
-        unreadable=dict(islice(desk.ingest.unreadable.copy().items(), MOST_UNREADABLE)),
+        unreadable=_unreadable(visit),
     )
+
+
+def _unreadable(visit: Visit) -> dict[str, str]:
+    found = visit.desk.ingest.unreadable.copy()
+    if visit.rights.is_limited:
+        found = {run: because for run, because in found.items() if visit.runs.has(run)}
+    return dict(islice(found.items(), MOST_UNREADABLE))
 
 
 def login(visit: Visit, asked: Login) -> Reply:
