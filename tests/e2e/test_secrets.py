@@ -17,7 +17,7 @@ from tests.e2e.servers import Served, holter, team_server
 from tests.secret_samples import BY_KIND, SAMPLES, leaks
 
 TRAINING = """
-import json, logging, os, sys, threading
+import json, os, sys, threading
 import holter
 
 texts = json.loads(open(os.environ["TEXTS"]).read())
@@ -35,7 +35,7 @@ for at, text in enumerate(texts):
     run.summary[f"at {at}"] = text
 sys.stdout.write(texts[5][:20])
 sys.stdout.flush()
-sys.stdout.write(texts[5][20:])
+print(texts[5][20:], flush=True)
 run.tags = texts[20:40]
 
 
@@ -43,7 +43,6 @@ def fail_in_thread():
     raise ValueError(texts[7])
 
 
-threading.excepthook = lambda args: sys.__excepthook__  # quiet
 thread = threading.Thread(target=fail_in_thread)
 thread.start()
 thread.join()

@@ -7,6 +7,7 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from holter.client.shell import is_kernel
 from holter.client.threads import start_quietly
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
@@ -90,9 +91,11 @@ class SidecarLink:
         match message:
             case OnServer():
                 self.on_server[message.journal] = message
+            case Say() if not message.is_by_the_way:
+                self._voice.warn(message.cause, message.text)
             case Say():
-                say = self._voice.mention if message.is_by_the_way else self._voice.warn
-                say(message.cause, message.text)
+                if not is_kernel():  # there it would be shown below any cell that happens to run
+                    self._voice.mention(message.cause, message.text)
             case Stop():
                 if message.run not in self._stoppable:
                     self._voice.warn(

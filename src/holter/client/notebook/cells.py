@@ -15,6 +15,7 @@ from holter.client.capture.texts import bounded
 from holter.client.notebook.cell_files import file_of, files_so_far
 from holter.client.notebook.process_memory import GpuMemory, ProcessMemory
 from holter.model.clock import Clock
+from holter.model.cutting import first_words
 from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised, Record
 from holter.model.secrets import masked
 
@@ -274,7 +275,7 @@ def _is_batch(shell: Any) -> bool:
 
 
 def _without_secrets(source: str) -> str:
-    data = source[:MOST_SOURCE].encode("utf-8", "replace")
+    data = first_words(source, MOST_SOURCE).encode("utf-8", "replace")
     return masked(data, is_code=True).decode("utf-8", "replace")
 
 
