@@ -14,7 +14,7 @@ from holter.server.security.gate import SAFE
 from holter.testing.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
-from tests.unit.server.remote import RemoteJournal
+from tests.unit.server.remote import RemoteJournal, send
 
 # Rows, texts and files of a run tell themselves who sent them; logins are noted by whoever knows the user then.
 NO_ACTS = {"POST /series", "POST /login", "POST /oidc/device", "POST /oidc/device/key"}
@@ -59,7 +59,7 @@ def test_acts_are_told_with_their_names_and_without_secrets(desk: Desk, admin: A
     journal.describe()
     journal.log(3)
     journal.finish()
-    desk.ingest.accept(journal.id, "r1", offset=0, data=journal.stream())
+    send(desk.ingest, journal)
     desk.follower.nudge()
     wait_until(lambda: desk.runs.project_of("r1") == "p")
     admin.does("POST", "/users", json={"name": "ann", "scope": "write"})

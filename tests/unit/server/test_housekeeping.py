@@ -14,6 +14,7 @@ from holter.testing.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal
+from tests.unit.server.remote import send as send_all
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def send(desk: Desk, run: str, *, project: str = "p", has_ended: bool = True) ->
     journal.log(3)
     if has_ended:
         journal.finish()
-    desk.ingest.accept(journal.id, run, offset=0, data=journal.stream())
+    send_all(desk.ingest, journal)
     desk.follower.nudge()
     wait_until(lambda: (row := desk.runs.get(run)) is not None and (row.state == "finished") == has_ended)
 

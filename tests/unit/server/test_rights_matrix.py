@@ -23,7 +23,7 @@ from holter.testing.clocks import FakeClock
 from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
-from tests.unit.server.remote import RemoteJournal
+from tests.unit.server.remote import RemoteJournal, send
 
 # A file that was sent is closed when nothing refers to it any more.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
@@ -185,7 +185,7 @@ class Server:
         owner = self.desk.doorman.check(self.keys["owner"])
         assert owner is not None
         self.desk.arrivals.claim(owner, run, project=kind, journals=[journal.id])
-        self.desk.ingest.accept(journal.id, run, offset=0, data=journal.stream())
+        send(self.desk.ingest, journal)
         self.desk.ingest.accept_transcript(run, "output.log", offset=0, data=b"hello\n")
         self.desk.follower.nudge()
 
