@@ -1,5 +1,6 @@
 """Who is connected: strangers may fill no place that somebody with a key needs."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -8,6 +9,8 @@ from holter.server.security.limits import neighbourhood
 
 # Of those who have not shown a key yet: from one address, and of all places.
 STRANGERS_OF_ONE, STRANGERS_SHARE = 64, 4
+# A cluster's machines may all come at once from one address: each has so long to say something.
+NEW_S = 2.0
 _GUEST = "holter-guest"
 
 
@@ -32,7 +35,13 @@ class Crowd:
         is_proxy: whether an address is that of a proxy, behind which there are many.
     """
 
-    def __init__(self, most: int, *, is_proxy: Callable[[str], bool] = lambda address: False) -> None:
+    def __init__(
+        self,
+        most: int,
+        *,
+        is_proxy: Callable[[str], bool] = lambda address: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.refused = 0
         """How many found no place."""
         self.sent_away = 0
@@ -40,8 +49,10 @@ class Crowd:
         self._most = most
         self._most_strangers = max(1, most // STRANGERS_SHARE)
         self._is_proxy = is_proxy
+        self._clock = clock
         self._strangers: OrderedDict[Guest, str] = OrderedDict()
         """With the address of each, those first who came first."""
+        self._came: dict[Guest, float] = {}
         self._by_address: dict[str, OrderedDict[Guest, None]] = {}
         self._known: OrderedDict[Guest, None] = OrderedDict()
         """Those first who have asked for nothing for longest."""
@@ -66,7 +77,9 @@ class Crowd:
         near = neighbourhood(address)
         neighbours: Mapping[Guest, None] = self._by_address.get(near, {})
         if len(neighbours) >= STRANGERS_OF_ONE and not self._is_proxy(address):
-            self._send_away(_first_idle(neighbours) or next(iter(neighbours)))
+            first = _first_idle(neighbours) or next(iter(neighbours))
+            if self._clock() - self._came[first] >= NEW_S:
+                self._send_away(first)
         if len(self._strangers) >= self._most_strangers:
             self._send_away(_first_idle(self._strangers) or next(iter(self._strangers)))
         if self.strangers + self.known >= self._most:
@@ -76,6 +89,7 @@ class Crowd:
                 return False
             self._send_away(leaving)
         self._strangers[guest] = near
+        self._came[guest] = self._clock()
         self._by_address.setdefault(near, OrderedDict())[guest] = None
         return True
 
@@ -99,6 +113,7 @@ class Crowd:
         near = self._strangers.pop(guest, None)
         if near is None:
             return False
+        del self._came[guest]
         neighbours = self._by_address[near]
         del neighbours[guest]
         if not neighbours:

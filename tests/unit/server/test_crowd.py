@@ -1,8 +1,10 @@
 """Places for connections: strangers never keep out those who have a key."""
 
+from itertools import count
+
 import pytest
 
-from holter.server.crowd import STRANGERS_OF_ONE, Crowd
+from holter.server.crowd import NEW_S, STRANGERS_OF_ONE, Crowd
 from holter.server.security.limits import neighbourhood
 
 
@@ -17,8 +19,8 @@ class Connected:
         self.was_sent_away = True
 
 
-def enter(crowd: Crowd, count: int, address: str = "192.0.2.1", *, is_busy: bool = False) -> list[Connected]:
-    guests = [Connected(is_busy=is_busy) for _ in range(count)]
+def enter(crowd: Crowd, number: int, address: str = "192.0.2.1", *, is_busy: bool = False) -> list[Connected]:
+    guests = [Connected(is_busy=is_busy) for _ in range(number)]
     assert all(crowd.enter(guest, address) for guest in guests)
     return guests
 
@@ -28,7 +30,7 @@ def gone(guests: list[Connected]) -> int:
 
 
 def test_of_many_strangers_from_one_address_those_stay_who_came_last() -> None:
-    crowd = Crowd(1000)
+    crowd = Crowd(1000, clock=count(step=NEW_S).__next__)
     other = enter(crowd, 1, "192.0.2.2")
     many = enter(crowd, STRANGERS_OF_ONE + 10)
     assert [guest.was_sent_away for guest in many] == [True] * 10 + [False] * STRANGERS_OF_ONE
@@ -36,8 +38,18 @@ def test_of_many_strangers_from_one_address_those_stay_who_came_last() -> None:
     assert (crowd.strangers, crowd.sent_away) == (STRANGERS_OF_ONE + 1, 10)
 
 
+def test_a_cluster_that_comes_at_once_from_one_address_may_say_something_first() -> None:
+    now = 0.0
+    crowd = Crowd(1000, clock=lambda: now)
+    cluster = enter(crowd, 3 * STRANGERS_OF_ONE)
+    assert gone(cluster) == 0
+    now = NEW_S
+    enter(crowd, 5)
+    assert [guest.was_sent_away for guest in cluster[:6]] == [True] * 5 + [False]
+
+
 def test_who_is_being_answered_stays_before_who_says_nothing() -> None:
-    crowd = Crowd(1000)
+    crowd = Crowd(1000, clock=count(step=NEW_S).__next__)
     asking = enter(crowd, 1, is_busy=True)
     many = enter(crowd, STRANGERS_OF_ONE)
     assert (gone(asking), many[0].was_sent_away) == (0, True)
