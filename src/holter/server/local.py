@@ -11,26 +11,26 @@ from holter.journal.rundir import make_private
 from holter.server.descriptors import raise_limit
 from holter.server.desk import Desk, DeskSettings, ui_token
 from holter.server.ingest.index_place import index_directory
-from holter.server.instance import Claim, Instance, claim_index
+from holter.server.instance import Claim, Instance
 from holter.server.serving import listen, serve
 
 HOST = "127.0.0.1"
-TRIES, TRY_EVERY_S = 50, 0.1
+# On a busy machine it takes a while to start.
+TRIES, TRY_EVERY_S = 600, 0.1
 
 
-def find_running(data: str, environ: Mapping[str, str]) -> Instance | None:
-    """Who serves this directory already; None where nobody does. Raises UsageError where they don't say how."""
+def claim_or_find(data: str, environ: Mapping[str, str]) -> Claim | Instance:
+    """The right to serve this directory, or who does so already. Raises UsageError where they don't say how."""
+    make_private(data)
     claim = Claim(index_directory(data, environ))
     other = None
-    try:
-        for _ in range(TRIES):
-            if claim.take():
-                return None
-            if (other := claim.other()) is not None:
-                break
-            time.sleep(TRY_EVERY_S)  # it is just starting, or has a look as we do
-    finally:
-        claim.close()
+    for _ in range(TRIES):
+        if claim.take():
+            return claim
+        if (other := claim.other()) is not None:
+            break
+        time.sleep(TRY_EVERY_S)  # it is just starting
+    claim.close()
     if other is None or other.kind != "ui":
         raise UsageError(
             f"{data} is served by another process already: {other.url if other else 'it is just starting'}"
@@ -39,12 +39,11 @@ def find_running(data: str, environ: Mapping[str, str]) -> Instance | None:
 
 
 class Local:
-    """Owns the directory's index from its making to the end of the block. Raises UsageError, OSError."""
+    """Owns the directory's index, to which it has the claim, to the end of the block. Raises UsageError, OSError."""
 
-    def __init__(self, data: str, environ: Mapping[str, str], *, port: int | None) -> None:
+    def __init__(self, data: str, environ: Mapping[str, str], *, claim: Claim, port: int | None) -> None:
         raise_limit()
-        make_private(data)
-        self._claim = claim_index(data, environ)
+        self._claim = claim
         self._door = listen(HOST, port)
         address = f"http://{HOST}:{self._door.getsockname()[1]}"
         token = ui_token(data)

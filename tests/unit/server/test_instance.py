@@ -7,7 +7,7 @@ import pytest
 
 from holter.errors import UsageError
 from holter.server.instance import Claim, Instance, claim_index
-from holter.server.local import find_running
+from holter.server.local import claim_or_find
 
 ME = Instance(pid=7, kind="ui", url="http://127.0.0.1:1/?token=secret")
 
@@ -47,7 +47,9 @@ def test_who_looks_for_a_server_that_is_just_starting_waits_for_its_word(tmp_pat
     assert starting.take()
     later = threading.Timer(0.2, starting.tell, [ME])
     later.start()
-    assert find_running(str(tmp_path), {}) == ME
+    assert claim_or_find(str(tmp_path), {}) == ME
     later.join()
     starting.close()
-    assert find_running(str(tmp_path), {}) is None
+    mine = claim_or_find(str(tmp_path), {})
+    assert isinstance(mine, Claim)
+    mine.close()

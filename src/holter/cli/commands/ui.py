@@ -25,17 +25,19 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     data = open_catalog().data
-    from holter.server.local import Local, find_running  # HTTP: only those pay for it who serve
+    from holter.server.instance import Instance
+    from holter.server.local import Local, claim_or_find  # HTTP: only those pay for it who serve
 
-    if (running := find_running(data, os.environ)) is not None:
-        print(f"holter: already served by process {running.pid}", file=sys.stderr)
-        _show(running.url, is_opened=not args.no_browser)
+    claim = claim_or_find(data, os.environ)
+    if isinstance(claim, Instance):
+        print(f"holter: already served by process {claim.pid}", file=sys.stderr)
+        _show(claim.url, is_opened=not args.no_browser)
         return 0
     if args.while_pid is not None:
         from holter.server.lifetime import leave_with
 
         leave_with(args.while_pid)
-    with Local(data, os.environ, port=args.port) as local:
+    with Local(data, os.environ, claim=claim, port=args.port) as local:
         if local.was_damaged:
             print(f"holter: {local.was_damaged}; it is being made again", file=sys.stderr)
         local.serve(lambda: _show(local.url, is_opened=not args.no_browser))

@@ -83,6 +83,7 @@ class Ingest:
         self._looked_ns = 0
         self._backlog = Backlog()
         self._waiting: list[str] = []
+        self._are_rows_late = False
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
         """Keep a range of a journal; see `ReceivedRuns.accept`. It is in the ports after one of the next `tick`s."""
@@ -165,8 +166,8 @@ class Ingest:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is more to read at once: then the next `tick` need not wait."""
-        return bool(self._waiting)
+        """Whether there is more to read or to write at once: then the next `tick` need not wait."""
+        return bool(self._waiting) or self._are_rows_late
 
     @property
     def live(self) -> int:
@@ -224,13 +225,17 @@ class Ingest:
         # One that was not read yet looks as if nothing had come for long.
         read = self._live.keys() - set(self._waiting)
         self._backlog.rows_are_late(0)
+        self._are_rows_late = False
+        has_begun = False  # one at least, however long the machine took to come here
         for run in sorted(read, key=lambda run: self._rows_put.get(run, 0)):
-            if time.monotonic() > deadline:
+            if has_begun and time.monotonic() > deadline:
                 age_ns = self._clock.now_ns() - self._rows_put.get(run, self._clock.now_ns())
                 self._backlog.rows_are_late(max(0, age_ns - ROW_EVERY_NS))
+                self._are_rows_late = self._is_due(run, changes.get(run, Change(run)))
                 break
             if self._is_due(run, changes.setdefault(run, Change(run))):
                 self._project(run)
+                has_begun = True
         for run in self._put_projected():
             changes.setdefault(run, Change(run)).has_row = True
 
@@ -248,7 +253,7 @@ class Ingest:
             return list(self._live)
         new = arrived | self._quiet.new_ids()
         self._wake(new)
-        if self.is_behind:  # each run has its turn before any has another, or there would never be an end
+        if self._waiting:  # each run has its turn before any has another, or there would never be an end
             return [run for run in self._live if run in new]
         # What comes only through us need not be looked at before something has come.
         return [run for run in self._live if run in arrived or not self._backlog.has_arrived(run)]

@@ -75,7 +75,7 @@ class Follower(threading.Thread):
             begun = time.monotonic()
             self._is_nudged = False
             self._do_waiting()
-            if begun - ticked_at < TICK_S:
+            if begun - ticked_at < TICK_S and not self._ingest.is_behind:
                 self._attempt(self._take_in_arrived)
             else:
                 ticked_at = begun
@@ -130,7 +130,8 @@ class Follower(threading.Thread):
         """When to look again: at the latest with the next tick."""
         if self.trouble:
             return soon_at + TROUBLE_S
-        return min(soon_at, ticked_at + TICK_S) if self._is_nudged else ticked_at + TICK_S
+        is_soon = self._is_nudged or self._ingest.is_behind
+        return min(soon_at, ticked_at + TICK_S) if is_soon else ticked_at + TICK_S
 
     def _do_next(self, within_s: float) -> None:
         try:
