@@ -371,3 +371,28 @@ def test_wrong_addresses_and_methods_are_told_as_json(server: Served) -> None:
     assert (wrong.status_code, wrong.json()["error"]["what"]) == (405, "PUT is not possible here")
     unknown = server.http.get("/runs", params={"sorted": "x"})
     assert (unknown.status_code, unknown.json()["error"]["what"]) == (400, "there is no parameter 'sorted' here")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("keys", "--keep", "90d"), "--keep is an option of `holter server projects`"),
+        (("users", "add", "bob", "--private"), "--private is an option of `holter server projects`"),
+        (("projects", "vision", "--proxy", "10.0.0.1"), "--proxy is an option of `holter server`"),
+        (("--scope", "admin"), "--scope is an option of `holter server keys`"),
+        (("users", "set", "ada"), "say what ada may do"),
+        (("projects", "vision", "--keep-tagged"), "--keep-tagged needs --keep"),
+        (("keys", "add", "ci", "--days", "-1"), "a key lasts for more than 0"),
+    ],
+)
+def test_an_option_is_never_left_aside(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = holter("server", *words, "--data", str(tmp_path / "data"))
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_the_audit_has_what_was_decided_about_a_project(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    assert holter("server", "projects", "vision", "--keep", "90d", "--quota", "5GB", "--data", data).returncode == 0
+    [act] = json.loads(holter("server", "audit", "--json", "--data", data).stdout)["acts"]
+    assert (act["act"], act["what"]["keep_days"], act["what"]["most_bytes"]) == ("rights-changed", 90, 5_000_000_000)

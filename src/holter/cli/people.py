@@ -13,6 +13,7 @@ from holter.cli.table import Cell, Column, render
 from holter.errors import UsageError
 
 if TYPE_CHECKING:
+    from holter.server.security.keys import Scope
     from holter.server.security.oidc import Identity
     from holter.server.security.rights import Bounds, ProjectRights, Role, UserKind
 
@@ -22,6 +23,7 @@ KINDS = {
     "private": "its members alone see it",
 }
 DAY_S = 86400.0
+MOST_DAYS = 36_500
 KEY_COLUMNS = tuple(map(Column, ("ID", "NAME", "USER", "SCOPE", "MADE", "LAST USE", "EXPIRES")))
 USER_COLUMNS = tuple(map(Column, ("NAME", "SCOPE", "KIND", "MADE", "STATE")))
 PROJECT_COLUMNS = tuple(map(Column, ("PROJECT", "KIND", "WRITERS", "READERS", "KEEPS")))
@@ -40,10 +42,13 @@ def keys(args: argparse.Namespace, data: str) -> int:
             _list_keys(args, data)
         case ["add", name]:
             _check_user(args.user, data)
+            if args.days is not None and not 0 < args.days < MOST_DAYS:
+                raise UsageError(f"a key lasts for more than 0 and less than {MOST_DAYS:,} days, not {args.days:g}")
+            scope: Scope = args.scope or "write"
             now = time.time()
             expires_at = now + args.days * DAY_S if args.days is not None else None
-            key, text = ring.add(name, args.scope, now=now, user=args.user, expires_at=expires_at)
-            _note(data, "key-made", name=name, scope=args.scope, user=args.user, made=key.id)
+            key, text = ring.add(name, scope, now=now, user=args.user, expires_at=expires_at)
+            _note(data, "key-made", name=name, scope=scope, user=args.user, made=key.id)
             if args.json:
                 print_json({"id": key.id, "key": text})
             else:
@@ -69,12 +74,16 @@ def users(args: argparse.Namespace, data: str) -> int:
             return 0
         case ["add", name]:
             kind: UserKind = "service" if args.service else "person"
-            user = people.add_user(name, scope=args.scope, kind=kind, now=time.time(), identity=_identity(args))
+            user = people.add_user(
+                name, scope=args.scope or "write", kind=kind, now=time.time(), identity=_identity(args)
+            )
             _note(data, "user-made", name=name, scope=user.scope, kind=user.kind)
             print(
                 f"The user {name} with the scope {user.scope}; `holter server keys add KEY --user {name}` makes a key."
             )
         case ["set", name]:
+            if args.scope is None:
+                raise UsageError(f"say what {name} may do: `holter server users set {name} --scope read|write|admin`")
             user = people.change_user(name, scope=args.scope)
             _note(data, "user-changed", name=name, scope=user.scope)
             print(f"The user {user.name} has the scope {user.scope}.")
@@ -119,7 +128,7 @@ def projects(args: argparse.Namespace, data: str) -> int:
     bounds = _bounds(args, changed.bounds)
     if args.kind or members or bounds != changed.bounds:
         changed = people.change_project(name, kind=args.kind, members=members, bounds=bounds)
-        _note(data, "rights-changed", project=name, kind=changed.kind, members=changed.members)
+        _note(data, "rights-changed", **_project_json(name, changed))
     if args.json:
         print_json(_project_json(name, changed))
     else:
@@ -259,6 +268,8 @@ def _bounds(args: argparse.Namespace, before: "Bounds") -> "Bounds":
         changed["keep_days"] = None if args.keep == "forever" else parse_duration(args.keep) / DAY_S
         changed["keeps_tagged"] = args.keep_tagged
     elif args.keep_tagged:
+        if before.keep_days is None:
+            raise UsageError("--keep-tagged needs --keep, such as --keep 90d: without it everything is kept")
         changed["keeps_tagged"] = True
     if args.quota is not None:
         changed["most_bytes"] = None if args.quota == "none" else parse_bytes(args.quota)

@@ -25,11 +25,6 @@ class SignalLog(msgspec.Struct, frozen=True):
     witnessed: frozenset[int] = frozenset()
 
 
-def log_name(rank: int | None) -> str:
-    """The file of a process: ranks on several machines can't share one."""
-    return f"signals-{rank}.log" if rank else "signals.log"
-
-
 def read_signal_log(directory: str) -> SignalLog:
     """All logs of a run. Raises nothing: a file that can't be read is as good as none."""
     try:

@@ -21,7 +21,7 @@ from holter.server.descriptors import share_out
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.pacing import Pacer
-from holter.server.ingest.quota import FILES_BURST_BYTES, FILES_BYTES_PER_S, Unpacking
+from holter.server.ingest.quota import FILES, Unpacking
 from holter.server.ingest.uploads import name_all
 from holter.server.live.casebook import Casebook
 from holter.server.live.changes import Changes
@@ -86,7 +86,7 @@ class Desk:
         self.oidc = Provider(oidc) if oidc is not None else None
         """Who else can say who somebody is; None where keys alone do."""
         self.pacer, self.unpacking = Pacer(), Unpacking()
-        self.unpacking_files = Unpacking(FILES_BURST_BYTES, FILES_BYTES_PER_S)
+        self.unpacking_files = Unpacking(FILES)
         self.deletions = Deletions(self.data)
         secrets = os.path.join(self.data, SECRETS)
         self.audit = open_audit(self.data)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.journal import signal_log
-from holter.journal.signal_log import SignalLog, log_name, parse_signal_log, read_signal_log
+from holter.journal.signal_log import SignalLog, parse_signal_log, read_signal_log
 from holter.model.evidence import Caught
 
 FAULT = (
@@ -96,8 +96,8 @@ def test_forged_fields_make_no_trouble(fields: list[tuple[str, str]]) -> None:
 
 
 def test_all_logs_of_a_run_are_read(tmp_path: Path) -> None:
-    (tmp_path / log_name(None)).write_bytes(b"WITNESS 1\tat 1\n" + SENT)
-    (tmp_path / log_name(3)).write_bytes(b"WITNESS 2\tat 1\n" + FAULT)
+    (tmp_path / "signals.log").write_bytes(b"WITNESS 1\tat 1\n" + SENT)
+    (tmp_path / "signals-3.log").write_bytes(b"WITNESS 2\tat 1\n" + FAULT)
     (tmp_path / "signals-x.log").write_bytes(b"WITNESS 3\tat 1\n")
     found = read_signal_log(str(tmp_path))
     assert found.witnessed == {1, 2}

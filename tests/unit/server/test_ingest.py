@@ -190,27 +190,11 @@ def test_a_machine_that_is_slow_takes_every_run_in(
     assert [len(storage.series.points(Line(f"r{number}", "loss")).steps) for number in range(12)] == [10] * 12
 
 
-def test_rows_for_which_there_was_no_time_come_at_once_and_not_with_the_next_second(
-    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", ["READ_S", "ROWS_S"])
+def test_a_machine_that_is_slow_goes_on_at_once_and_rests_when_every_run_had_its_turn(
+    limit: str, tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holter.server.ingest.ingest.ROWS_S", 0.0)
-    for number in range(12):
-        here = RemoteJournal(tmp_path / "data" / "runs" / f"r{number}", f"r{number}", clock=FakeClock())
-        here.describe()
-    ingest = open_ingest(tmp_path, storage)
-    ticks = 1
-    ingest.tick()
-    while ingest.is_behind:
-        ingest.tick()
-        ticks += 1
-        assert ticks <= 2 * 12
-    assert storage.runs.query(RunQuery(now_ns=0)).total == 12
-
-
-def test_a_machine_that_is_slow_rests_once_every_run_was_looked_at(
-    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holter.server.ingest.ingest.READ_S", 0.0)
+    monkeypatch.setattr(f"holter.server.ingest.ingest.{limit}", 0.0)
     for number in range(12):
         here = RemoteJournal(tmp_path / "data" / "runs" / f"r{number}", f"r{number}", clock=FakeClock())
         here.describe()

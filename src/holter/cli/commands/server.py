@@ -31,6 +31,14 @@ from holter.journal.rundir import data_directory
 
 GROUP = "look"
 
+SERVING = ("host", "port", "allow_host", "proxy", "access_log")
+OPTIONS = {
+    "serve": SERVING,
+    "keys": ("scope", "user", "days"),
+    "users": ("scope", "service", "subject", "issuer"),
+    "projects": ("kind", "reader", "writer", "keep", "keep_tagged", "quota", "remove"),
+}
+"""Which options an action has, beside `--data` and `--json`."""
 ACTIONS = ("serve", "keys", "users", "projects", "shares", "audit", "backup", "rebuild", "check")
 
 
@@ -39,7 +47,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="serve", help="left out, it serves")
     parser.add_argument("words", nargs="*", metavar="…", help="what the action needs")
     parser.add_argument("--data", metavar="DIR", help="where everything is kept; left out, HOLTER_SERVER_DIR")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 0.0.0.0 for all")
+    parser.add_argument("--host", help="the address to listen on; left out, 127.0.0.1; 0.0.0.0 for all")
     parser.add_argument("--port", metavar="P", type=int, help="left out, 4658")
     parser.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="a name clients use for it; repeatable"
@@ -52,7 +60,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         help="a proxy before it, or a network of them: its X-Forwarded-For is believed, nobody else's; repeatable",
     )
     parser.add_argument("--access-log", metavar="FILE", help="write a line of JSON about each request, without secrets")
-    parser.add_argument("--scope", choices=("read", "write", "admin"), default="write", help="of a key or user")
+    parser.add_argument("--scope", choices=("read", "write", "admin"), help="of a key or user; a new one has write")
     parser.add_argument("--user", metavar="NAME", default="", help="whose a new key is; left out, it stands for itself")
     parser.add_argument("--days", metavar="N", type=float, help="how long a new key lasts; left out, until revoked")
     parser.add_argument("--service", action="store_true", help="a new user is no person, but a cluster or the like")
@@ -72,6 +80,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the action says."""
+    _check_options(args)
     data = _data(args)
     actions = {
         "serve": _serve,
@@ -87,6 +96,16 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args, data)
 
 
+def _check_options(args: argparse.Namespace) -> None:
+    """An option that the action has no use for is a mistake, and not left aside."""
+    for action, names in OPTIONS.items():
+        given = [name for name in names if getattr(args, name) and name not in OPTIONS.get(args.action, ())]
+        if given:
+            option = f"--{args.kind}" if given[0] == "kind" else f"--{given[0].replace('_', '-')}"
+            form = "holter server" if action == "serve" else f"holter server {action}"
+            raise UsageError(f"{option} is an option of `{form}`; `holter server --help` shows what each takes")
+
+
 def _data(args: argparse.Namespace) -> str:
     chosen = args.data or os.environ.get("HOLTER_SERVER_DIR")
     if chosen:
@@ -99,7 +118,7 @@ def _serve(args: argparse.Namespace, data: str) -> int:
     from holter.server.team import Team, TeamSettings  # HTTP: only those pay for it who serve
 
     settings = TeamSettings(
-        host=args.host,
+        host=args.host or "127.0.0.1",
         port=args.port,
         allowed_hosts=args.allow_host,
         proxies=args.proxy,

@@ -243,13 +243,6 @@ def _files(shell: Any) -> dict[str, int]:
     return dict(list(_compiled(shell).items())[-MOST_FILES:])
 
 
-def _last_file(shell: Any) -> dict[str, int]:
-    """The same of the cell before the one that is about to be compiled. One that ran before has its old place there."""
-    known = _compiled(shell)
-    last = max(known.values(), default=0)
-    return {name: number for name, number in known.items() if number == last}
-
-
 def _compiled(shell: Any) -> dict[str, int]:
     known = getattr(getattr(shell, "compile", None), "_filename_map", None)
     return known if isinstance(known, dict) else {}

@@ -66,6 +66,7 @@ class ChangedProject(msgspec.Struct, frozen=True, kw_only=True):
     kind: ProjectKind | None = None
     members: dict[UserName, Role | None] = {}
     bounds: Bounds | None = None
+    """All of them at once: what is left out of it has no bound."""
 
 
 class AskedSender(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,17 +46,24 @@ class Limiter:
         self._lock = threading.Lock()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def spend(self, caller: str, now: float) -> None:
-        """Take a permit. Raises Refused where there is none left."""
+    def take(self, caller: str, now: float, *, count: float = 1) -> float:
+        """Take permits; returns 0, or, where there are too few, how many seconds until there are enough.
+
+        Who wants more than all gets them when all are there, and waits the longer next time.
+        """
         with self._lock:
             left, at = self._buckets.pop(caller, (self._rate.burst, now))
             left = min(self._rate.burst, left + max(0.0, now - at) * self._rate.per_s)
-            is_allowed = left >= 1
-            self._buckets[caller] = (left - is_allowed, now)
+            missing = min(count, self._rate.burst) - left
+            self._buckets[caller] = (left if missing > 0 else left - count, now)
             if len(self._buckets) > MOST_BUCKETS:
                 self._buckets.popitem(last=False)
-        if not is_allowed:
-            wait_s = max(1, round((1 - left) / self._rate.per_s))
+        return max(0.0, missing / self._rate.per_s)
+
+    def spend(self, caller: str, now: float) -> None:
+        """Take a permit. Raises Refused where there is none left."""
+        if left_s := self.take(caller, now):
+            wait_s = max(1, round(left_s))
             raise Refused(
                 429,
                 "too many requests",

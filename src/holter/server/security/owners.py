@@ -21,11 +21,6 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     asked: str = ""
     """The id that it has where it was recorded; empty where that is the same."""
 
-    @property
-    def known_as(self) -> str:
-        """The id that its sender uses."""
-        return self.asked or self.run
-
     def is_of(self, project: str | None) -> bool:
         """Whether it may be a run of that project; one of them may not be known."""
         return not project or not self.project or self.project == project
