@@ -46,10 +46,7 @@ def test_a_received_run_is_made_of_the_same_files(
     journal: RemoteJournal, received: ReceivedRuns, tmp_path: Path
 ) -> None:
     data = journal.stream()
-    have = received.accept(journal.id, "r1", offset=0, data=data)
-    if have < len(data):  # the last byte could have been the first of a header
-        have = received.accept(journal.id, "r1", offset=have, data=data[have:])
-    assert have == len(data)
+    assert received.accept(journal.id, "r1", offset=0, data=data) == len(data)
     assert len(segments(journal.directory)) == 3
     assert segments(tmp_path / "data" / "runs" / "r1") == segments(journal.directory)
 
@@ -75,7 +72,9 @@ def test_ranges_that_are_cut_repeated_and_disordered_add_up_to_the_same(
             size = sizes.pop(0) if len(sizes) > 1 else sizes[0]
             start = max(0, have + seed.choice([0, 0, -1000, 5000]))
             answer = received.accept(recorded.id, "r1", offset=start, data=data[start : start + size])
-            assert answer >= have
+            stop = min(start + size, len(data))
+            is_kept = start <= have and (have or stop >= HEADER_SIZE)
+            assert answer == (max(have, stop) if is_kept else have)
             have = answer
             if seed.random() < 0.1:
                 received.close()
@@ -91,11 +90,32 @@ def test_a_header_that_ends_like_another_begins_is_kept_whole(received: Received
     assert received.accept(journal.hex(), "r1", offset=0, data=header) == len(header)
 
 
+def test_a_header_may_be_cut_anywhere(recorded: RemoteJournal) -> None:
+    data = recorded.stream()
+    second = data.index(MAGIC, HEADER_SIZE)
+    for cut in range(second + 1, second + HEADER_SIZE):
+        with scratch() as folder:
+            received = ReceivedRuns(f"{folder}/data")
+            for start, stop in ((0, cut), (cut, cut + 1), (cut + 1, len(data))):
+                assert received.accept(recorded.id, "r1", offset=start, data=data[start:stop]) == stop
+            received.close()
+            assert segments(Path(folder) / "data" / "runs" / "r1") == segments(recorded.directory)
+
+
+def test_what_ends_like_a_header_begins_and_is_none_stays_where_it_is(received: ReceivedRuns, tmp_path: Path) -> None:
+    journal = bytes(range(16))
+    first = encode_header(Header(journal, 1, 0, 1)) + MAGIC + b"no header" + MAGIC[:3]
+    rest = MAGIC[3:] + bytes(range(1, 100)) + MAGIC[:1]
+    assert received.accept(journal.hex(), "r1", offset=0, data=first) == len(first)
+    assert received.accept(journal.hex(), "r1", offset=len(first), data=rest) == len(first + rest)
+    assert list(segments(tmp_path / "data" / "runs" / "r1").values()) == [first + rest]
+
+
 def test_a_gap_is_refused_with_the_offset_that_is_there(journal: RemoteJournal, received: ReceivedRuns) -> None:
     data = journal.stream()
     assert received.accept(journal.id, "r1", offset=100, data=data[100:200]) == 0
     have = received.accept(journal.id, "r1", offset=0, data=data[:1000])
-    assert 1000 - HEADER_SIZE < have <= 1000
+    assert have == 1000
     assert received.accept(journal.id, "r1", offset=2000, data=data[2000:3000]) == have
     assert received.accept(journal.id, "r1", offset=0, data=data[:500]) == have
 

@@ -50,6 +50,17 @@ class GrowingFile:
             raise
         self.size += len(data)
 
+    def end(self, count: int) -> bytes:
+        """Its last bytes, up to so many. Raises OSError."""
+        return os.pread(self.fd, count, max(0, self.size - count))
+
+    def cut(self, count: int) -> None:
+        """Take so many bytes off its end. Raises OSError."""
+        os.ftruncate(self.fd, self.size - count)
+        self.size -= count
+        self.durable = min(self.durable, self.size)
+        self.is_doubtful = True
+
     def sync(self) -> None:
         """Bring it to the disk; see `error`."""
         try:

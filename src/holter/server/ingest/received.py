@@ -67,7 +67,6 @@ class ReceivedRuns:
         """Keep a range of a journal; returns the offset it has, all of which is on disk.
 
         A repeat is a no-op. A range that begins behind that offset is refused: the answer is then less than `offset`.
-        It may also be some bytes less than what was sent: the sender goes on from there, whatever the answer is.
         Where a segment was lost on its way, the sender fills the gap with zeros. Raises UsageError for names that are
         none, JournalError for what can't be a journal, StorageFull, OSError.
         """
@@ -225,19 +224,21 @@ class _ReceivedJournal:
             if len(data) < HEADER_SIZE and data[: len(MAGIC)] == MAGIC[: len(data)]:
                 return have
             raise JournalError(f"journal {self._journal} does not begin with the header of its first segment")
+        start = 0
+        if delivery.files and (begun := _begun_header(delivery.files[-1].end(HEADER_SIZE - 1))):
+            data, have, start = begun + data, have - len(begun), len(begun)
         view = memoryview(data)
-        start = last = 0
         for cut, header in self._segments_in(have, data):
-            if cut > start:
+            if cut < start:  # it began at the end of the range before
+                delivery.files[-1].cut(start - cut)
+            elif cut > start:
                 delivery.files[-1].append(view[start:cut])
-            start, last = cut, cut + HEADER_SIZE - 1
+            start = cut
             if header.segment != self._number:
                 self._begin(header, delivery, disk)
-        # A header that is cut off at the end of the range comes again as a whole; one that is here stays whole.
-        stop = len(data) - _cut_off(data, last)
-        if stop > start:
-            delivery.files[-1].append(view[start:stop])
-        return have + stop
+        if len(data) > start:
+            delivery.files[-1].append(view[start:])
+        return have + len(data)
 
     def _segments_in(self, have: int, data: bytes) -> Iterator[tuple[int, Header]]:
         at = -1
@@ -305,12 +306,10 @@ def is_transcript_file(name: str) -> bool:
     return _TRANSCRIPT.fullmatch(name) is not None
 
 
-def _cut_off(data: bytes, after: int) -> int:
-    """How many bytes at the end may be the beginning of a header that comes after this place."""
-    at = data.find(MAGIC[:1], max(after + 1, len(data) - HEADER_SIZE + 1))
-    while at >= 0:
-        rest = data[at:]
-        if rest[: len(MAGIC)] == MAGIC[: len(rest)]:
-            return len(rest)
-        at = data.find(MAGIC[:1], at + 1)
-    return 0
+def _begun_header(data: bytes) -> bytes:
+    """The bytes at the end that may be the beginning of a header, the rest of which is still to come."""
+    at = -1
+    while (at := data.find(MAGIC[:1], at + 1)) >= 0:
+        if MAGIC.startswith(data[at : at + len(MAGIC)]):
+            return data[at:]
+    return b""
