@@ -33,5 +33,5 @@ def test_what_it_asks_for_is_what_the_server_answers() -> None:
 def test_text_of_others_never_becomes_markup() -> None:
     code = "".join(path.read_text() for path in STATIC.glob("*.js"))
     assert "innerHTML" not in code
-    # The card is the one thing that comes as HTML, and holter.catalog.death_card escapes all of it.
+    # The card is the one thing that comes as HTML, and holter.catalog.present.death_card escapes all of it.
     assert code.count("parseFromString") == 1

@@ -11,7 +11,7 @@ import pytest
 
 from holter.errors import StorageDamaged
 from holter.model.clock import Clock
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.server.ingest.uploads import name_upload
@@ -56,18 +56,18 @@ def data(sound: Path, tmp_path: Path) -> Path:
 
 def use(data: Path) -> None:
     """Start a server and look at everything; damage that is noticed only then is told as such."""
-    desk = Desk(DeskSettings(data=str(data), kind="server"), {})
+    services = Services(ServerSettings(data=str(data), kind="server"), {})
     try:
         with contextlib.suppress(StorageDamaged):
-            desk.follower._tick()
-            desk.storage.runs.query(RunQuery(now_ns=Clock().now_ns()))
+            services.follower._tick()
+            services.storage.runs.query(RunQuery(now_ns=Clock().now_ns()))
             for number in range(5):
-                desk.storage.series.points(Line(f"r{number}", "loss"))
-                desk.storage.console.events(f"r{number}")
-                desk.storage.blobs.attached(f"r{number}")
+                services.storage.series.points(Line(f"r{number}", "loss"))
+                services.storage.console.events(f"r{number}")
+                services.storage.blobs.attached(f"r{number}")
     finally:
         with contextlib.suppress(StorageDamaged):
-            desk.close()
+            services.close()
 
 
 def is_whole(data: Path) -> bool:

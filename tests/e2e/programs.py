@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.read.run_view import LoadedRun
 from holter.journal.decoding import Decoder, LoggedRow
 from holter.journal.reader import scan
 from holter.journal.rundir import list_segments

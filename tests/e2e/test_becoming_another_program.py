@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.explanation import explained
-from holter.catalog.gathering import gather
-from holter.catalog.verdict import diagnose_run
+from holter.catalog.judge.gathering import gather
+from holter.catalog.judge.verdict import diagnose_run
+from holter.catalog.present.explanation import explained
 from tests.e2e.programs import data_directory, only_run, run
 
 BEGIN = "import os, holter\nrun = holter.init(project='p')\nrun.log({'loss': 1.0})\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holter.api.door import Api
-from holter.catalog.deletions import Deletions
+from holter.catalog.change.deletions import Deletions
 from tests.e2e.programs import data_directory, run, sidecars, wait_until
 from tests.e2e.servers import Served, holter, stream, team_server, ui
 from tests.e2e.test_full_disk import Disk, disk

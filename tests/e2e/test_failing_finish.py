@@ -3,8 +3,8 @@
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import LoadedRun
-from holter.catalog.verdict import diagnose_run
+from holter.catalog.judge.verdict import diagnose_run
+from holter.catalog.read.run_view import LoadedRun
 from holter.model.records import Raised
 from holter.model.verdicts import Diagnosis
 from tests.e2e.programs import data_directory, only_run, run, said

@@ -15,15 +15,16 @@ import httpx
 import pytest
 import uvicorn
 
-from holter.server import answering, room
 from holter.server.api import events
 from holter.server.app import make_app
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
+from holter.server.process import byte_budget
 from holter.server.route_table import load_routes
-from holter.server.routing import PREFIX, Route
 from holter.server.security.gate import SAFE
 from holter.server.security.limits import Limiter, Rate
 from holter.server.serving import PatientProtocol, listen
+from holter.server.transport import answering
+from holter.server.transport.routing import PREFIX, Route
 from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
 
@@ -34,10 +35,10 @@ WRITES = [route for route in load_routes() if route.method not in SAFE]
 
 
 class Door:
-    """A server for one desk, and how to reach it."""
+    """A server for one services, and how to reach it."""
 
-    def __init__(self, desk: Desk, port: int) -> None:
-        self.desk = desk
+    def __init__(self, services: Services, port: int) -> None:
+        self.services = services
         self.port = port
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}", headers=AUTHORIZATION, timeout=20)
 
@@ -59,23 +60,23 @@ class Door:
 
 @contextlib.contextmanager
 def opened(data: Path) -> Iterator[Door]:
-    desk = Desk(DeskSettings(data=str(data), url="memory:", token=TOKEN, user="ada"), {})
+    services = Services(ServerSettings(data=str(data), url="memory:", token=TOKEN, user="ada"), {})
     door = listen("127.0.0.1", 0)
-    protocol = functools.partial(PatientProtocol, crowd=desk.crowd)
-    config = uvicorn.Config(make_app(desk), http=protocol, ws="none", log_config=None, lifespan="on")  # type: ignore[arg-type]  # it makes one
+    protocol = functools.partial(PatientProtocol, crowd=services.crowd)
+    config = uvicorn.Config(make_app(services), http=protocol, ws="none", log_config=None, lifespan="on")  # type: ignore[arg-type]  # it makes one
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]})
     thread.start()
     try:
         wait_until(lambda: server.started)
-        found = Door(desk, door.getsockname()[1])
+        found = Door(services, door.getsockname()[1])
         with found.http:
             yield found
     finally:
-        desk.changes.close()
+        services.changes.close()
         server.should_exit = True
         thread.join()
-        desk.close()
+        services.close()
         door.close()
 
 
@@ -125,9 +126,9 @@ def test_no_cookie_alone_writes_anything(shared: Door, route: Route) -> None:
     if route.needs == "nothing":
         assert route.path in ("/login", "/logout", "/oidc/device", "/oidc/device/key")
         return
-    session = shared.desk.doorman.open_session(shared.desk.doorman.check(TOKEN))  # type: ignore[arg-type]  # it is known
+    session = shared.services.access.open_session(shared.services.access.check(TOKEN))  # type: ignore[arg-type]  # it is known
     kind = "application/json" if route.body != "bytes" else "application/octet-stream"
-    headers = {"cookie": f"{shared.desk.doorman.cookie}={session}", "content-type": kind}
+    headers = {"cookie": f"{shared.services.access.cookie}={session}", "content-type": kind}
     answer = httpx.request(route.method, f"http://127.0.0.1:{shared.port}{concrete(route)}", headers=headers)
     assert (answer.status_code, "X-Holter-CSRF" in answer.text) == (403, True)
 
@@ -165,7 +166,7 @@ def test_what_is_announced_and_not_sent_takes_no_room_from_others(served: Door) 
 
 def test_one_key_has_half_of_the_room_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answering, "HELD_BODY_BYTES", 1 << 20)
-    monkeypatch.setattr(room, "WAITS_S", 0.3)
+    monkeypatch.setattr(byte_budget, "WAITS_S", 0.3)
     path = "/ingest/r1/transcripts/output.log?offset=0"
     with opened(tmp_path / "data") as served:
         other = served.other_key()
@@ -178,7 +179,7 @@ def test_one_key_has_half_of_the_room_at_most(tmp_path: Path, monkeypatch: pytes
 
 
 def test_whoever_asks_too_often_is_told_when_to_come_back_and_nobody_else_is(served: Door) -> None:
-    served.desk.requests = Limiter(Rate(per_s=1, burst=5))
+    served.services.requests = Limiter(Rate(per_s=1, burst=5))
     other = served.http.post("/tokens", json={"name": "other", "scope": "read"}).json()["key"]
     answers = [served.http.get("/runs") for _ in range(8)]
     assert [answer.status_code for answer in answers[:3]] == [200] * 3
@@ -197,7 +198,7 @@ def test_only_so_many_streams_are_open_at_once(served: Door, monkeypatch: pytest
         assert [next(each)[:4] for each in lines] == ["id: "] * 2
         refused = served.http.get("/events")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
-    wait_until(lambda: served.desk.changes.readers < 2)
+    wait_until(lambda: served.services.changes.readers < 2)
     with served.http.stream("GET", "/events") as again:
         assert again.status_code == 200
 
@@ -217,7 +218,7 @@ def test_where_too_much_is_on_its_way_the_next_is_sent_back_and_reading_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "HELD_BODY_BYTES", 1000)
-    monkeypatch.setattr(room, "WAITS_S", 0.3)
+    monkeypatch.setattr(byte_budget, "WAITS_S", 0.3)
     path = "/ingest/r1/transcripts/output.log?offset=0"
     with opened(tmp_path / "data") as served:
         others = OCTETS | served.other_key()
@@ -246,7 +247,7 @@ def test_who_goes_away_in_the_middle_leaves_its_room_to_others(tmp_path: Path, m
 
 
 def test_strangers_who_say_nothing_leave_for_those_who_ask(served: Door) -> None:
-    served.desk.crowd._most, served.desk.crowd._most_strangers = 80, 20
+    served.services.crowd._most, served.services.crowd._most_strangers = 80, 20
     with contextlib.ExitStack() as strangers:
         assert served.http.get("/runs").status_code == 200
         for _ in range(200):
@@ -254,12 +255,12 @@ def test_strangers_who_say_nothing_leave_for_those_who_ask(served: Door) -> None
         # The connection of somebody who showed a key is still the same one; and somebody new finds a place.
         assert served.http.get("/runs").status_code == 200
         assert httpx.get(f"http://127.0.0.1:{served.port}{PREFIX}/runs", headers=AUTHORIZATION).status_code == 200
-        wait_until(lambda: served.desk.crowd.strangers <= 20)
-        assert (served.desk.crowd.known >= 1, served.desk.crowd.refused) == (True, 0)
+        wait_until(lambda: served.services.crowd.strangers <= 20)
+        assert (served.services.crowd.known >= 1, served.services.crowd.refused) == (True, 0)
 
 
 def test_where_everybody_is_busy_somebody_new_hears_it(served: Door) -> None:
-    served.desk.crowd._most = 2
+    served.services.crowd._most = 2
     with served.http.stream("GET", "/events") as one, served.http.stream("GET", "/events") as other:
         lines = [each.iter_lines() for each in (one, other)]
         assert [next(each)[:4] for each in lines] == ["id: "] * 2
@@ -272,8 +273,8 @@ def test_where_places_run_out_senders_do_not_keep_theirs_until_they_come_back(se
     message = encode_batch(Head(id="1", ranges=[]), [])
     answers = []
     for most in (100, 1):
-        served.desk.crowd._most = most
+        served.services.crowd._most = most
         answers.append(served.http.post("/ingest/r1", content=message, headers=OCTETS))
     assert [answer.status_code for answer in answers] == [200, 200]
     assert [answer.headers.get("connection") for answer in answers] == [None, "close"]
-    wait_until(lambda: served.desk.crowd.known == 0)
+    wait_until(lambda: served.services.crowd.known == 0)

@@ -13,9 +13,9 @@ import promql_parser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from holter.server import access_log
-from holter.server.access_log import AccessLog
-from holter.server.tally import Note
+from holter.server.process import access_log
+from holter.server.process.access_log import AccessLog
+from holter.server.process.tally import Note
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served, holter, team_server
 

@@ -256,7 +256,7 @@ def test_a_kernel_whose_python_is_gone_says_how_to_mend_it(served: Jupyter) -> N
 
 def _deaths_of(served: Jupyter, kernel: Kernel) -> list[dict[str, Any]]:
     """The recorded processes of one kernel, in the order of their starts."""
-    from holter.catalog.run_view import load_run
+    from holter.catalog.read.run_view import load_run
     from holter.model.state import Lateness
 
     found = []

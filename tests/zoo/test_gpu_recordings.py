@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.gathering import gather
-from holter.catalog.run_view import LoadedRun, load_run
-from holter.catalog.verdict import diagnose_run
+from holter.catalog.judge.gathering import gather
+from holter.catalog.judge.verdict import diagnose_run
+from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.model.state import Lateness
 from tests.zoo.fault import Fault
 from tests.zoo.faults.gpu import FAULTS

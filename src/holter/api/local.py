@@ -10,8 +10,8 @@ import numpy as np
 
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.catalog.catalog import Catalog
-from holter.catalog.people import user_name
-from holter.catalog.run_view import PROGRAM, LoadedRun, RunView
+from holter.catalog.change.user_name import user_name
+from holter.catalog.read.run_view import PROGRAM, LoadedRun, RunView
 from holter.errors import NoRun, NotKept, Refused
 from holter.journal.rundir import list_segments, run_directory
 from holter.model.clock import Clock
@@ -57,15 +57,15 @@ class LocalSource:
 
     def verdict(self, run: str) -> dict[str, Any]:
         """Why it ended."""
-        from holter.catalog.explanation import as_json
-        from holter.catalog.gathering import gather
+        from holter.catalog.judge.gathering import gather
+        from holter.catalog.present.explanation import as_json
 
         loaded = self._load(run)
         return dict(msgspec.to_builtins(as_json(loaded, gather(loaded))))
 
     def edit(self, run: str, changes: Mapping[str, Any]) -> None:
         """Change what people call it."""
-        from holter.catalog.command_journal import as_command, write_down
+        from holter.catalog.change.command_journal import as_command, write_down
 
         view = self._load(run).view
         edited = Edited(at_ns=Clock().now_ns(), by=user_name(), **changes)
@@ -74,9 +74,9 @@ class LocalSource:
 
     def delete(self, run: str) -> None:
         """Remove it."""
-        from holter.catalog.deletions import delete_run
-        from holter.catalog.removal import UNTOUCHED_S, protection
-        from holter.catalog.trash import weigh
+        from holter.catalog.change.deletions import delete_run
+        from holter.catalog.change.removal import UNTOUCHED_S, protection
+        from holter.catalog.change.trash import weigh
 
         loaded = self._load(run)
         because = protection(weigh(loaded.view, is_settled=loaded.is_settled), time.time() + UNTOUCHED_S)

@@ -9,8 +9,8 @@ import sys
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.death_card import render
-from holter.catalog.deaths import find_death
+from holter.catalog.present.death_card import render
+from holter.catalog.present.deaths import find_death
 from holter.journal.rundir import data_directory
 from holter.model.state import read_lateness
 

@@ -4,12 +4,12 @@ import os
 import time
 from collections.abc import Callable, Container
 
-from holter.catalog.completion import complete, complete_files
-from holter.catalog.deletions import Deletions
-from holter.catalog.ended_runs import EndedRuns
-from holter.catalog.run_view import LoadedRun, RunView, is_awaited, load_run
-from holter.catalog.unreadable import reason_of, unreadable_view
-from holter.catalog.verdict import judge
+from holter.catalog.change.completion import complete, complete_files
+from holter.catalog.change.deletions import Deletions
+from holter.catalog.judge.verdict import judge
+from holter.catalog.read.ended_runs import EndedRuns
+from holter.catalog.read.run_view import LoadedRun, RunView, is_awaited, load_run
+from holter.catalog.read.unreadable import reason_of, unreadable_view
 from holter.errors import JournalError, NoRun, Unreadable
 from holter.journal.rundir import run_directory
 from holter.model.records import KERNEL

@@ -13,7 +13,7 @@ from holter.model.records import KERNEL, NUMBERS, Described
 from holter.model.state import FINISHED, RUNNING
 
 if TYPE_CHECKING:
-    from holter.catalog.run_view import RunView
+    from holter.catalog.read.run_view import RunView
 
 MOST_RECENT = 50
 RECENT_S = 14 * 86_400.0
@@ -39,8 +39,8 @@ def prune_kernels(data: str, *, now: float) -> list[str]:
     if not spare:
         return []
     from holter.catalog.catalog import Catalog  # every sidecar asks at its end, and few have something to remove
-    from holter.catalog.removal import protection
-    from holter.catalog.trash import Trash, weigh
+    from holter.catalog.change.removal import protection
+    from holter.catalog.change.trash import Trash, weigh
 
     catalog = Catalog(data)
     removed = []

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from holter.catalog.cells import RanCell
+from holter.catalog.read.cells import RanCell
 from holter.cli.figures import age, clean, duration, size
 from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column, render

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.read.run_view import LoadedRun
 from holter.model.state import read_lateness
 from holter.recording.settings import read_settings
 
@@ -26,6 +26,6 @@ def load_chosen(wanted: str | None) -> LoadedRun:
 
 def load_explained(wanted: str | None) -> LoadedRun:
     """The same, once those have been asked again who may know more about its end by now."""
-    from holter.catalog.inquiry import inquire
+    from holter.catalog.judge.inquiry import inquire
 
     return inquire(load_chosen(wanted))

@@ -3,7 +3,7 @@
 import codecs
 import sys
 
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.read.run_view import LoadedRun
 from holter.cli.figures import plural, size
 from holter.cli.stdout import NO_WIDTH, Look, flush
 from holter.console.reading import ConsoleReader, Printed, size_of_console

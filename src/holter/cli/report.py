@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.damage import Damage
-from holter.catalog.run_view import PROGRAM, LoadedRun, RunView, process_of
-from holter.catalog.stacks import Stack
-from holter.catalog.testimony import SOURCES, wait_status
+from holter.catalog.present.journal_account import SOURCES, wait_status
+from holter.catalog.read.damage import Damage
+from holter.catalog.read.run_view import PROGRAM, LoadedRun, RunView, process_of
+from holter.catalog.read.stacks import Stack
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest

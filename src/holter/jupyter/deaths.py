@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.death_card import render
-from holter.catalog.deaths import Death, death_of
-from holter.catalog.explanation import as_json
-from holter.catalog.gathering import gather
-from holter.catalog.inquiry import inquire
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.judge.gathering import gather
+from holter.catalog.judge.inquiry import inquire
+from holter.catalog.present.death_card import render
+from holter.catalog.present.deaths import Death, death_of
+from holter.catalog.present.explanation import as_json
+from holter.catalog.read.run_view import LoadedRun
 from holter.errors import HolterError
 from holter.jupyter.kernel_run import KernelRun
 from holter.jupyter.scribe import the_scribe

@@ -4,8 +4,8 @@ import os
 import time
 from collections.abc import Collection
 
-from holter.catalog.run_view import LoadedRun, RunView, awaited_evidence, load_run, newest_clients
-from holter.catalog.verdict import judge
+from holter.catalog.judge.verdict import judge
+from holter.catalog.read.run_view import LoadedRun, RunView, awaited_evidence, load_run, newest_clients
 from holter.errors import JournalError
 from holter.model.records import ChildExited, Exited
 from holter.model.state import FINISHED, Lateness
@@ -47,7 +47,7 @@ def say_how_it_ended(directory: str, voice: Voice, on_server: Collection[OnServe
 
 def get_ready() -> None:
     """Load what only a command that does not finish needs; while it runs, that costs nobody time."""
-    from holter.catalog import gathering
+    from holter.catalog.judge import gathering
     from holter.diagnosis import loading, ranking
 
     del gathering, ranking

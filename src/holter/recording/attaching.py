@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import MAIN, process_of
+from holter.catalog.read.run_view import MAIN, process_of
 from holter.errors import UsageError
 from holter.journal.frame import encode_record
 from holter.journal.rundir import make_private, run_directory

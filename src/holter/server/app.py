@@ -15,17 +15,17 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.errors import Refused
-from holter.server.answering import Endpoint, Staff, endpoint_of, failure
-from holter.server.desk import Desk
-from holter.server.housekeeping import Housekeeper
-from holter.server.openapi import make_document
+from holter.server.domain.housekeeping import Housekeeper
+from holter.server.domain.rounds import make_rounds
+from holter.server.domain.services import Services
 from holter.server.operation import Operation
 from holter.server.pages import Pages
-from holter.server.rounds import make_rounds
+from holter.server.process.tally import Counted
 from holter.server.route_table import load_routes
-from holter.server.routing import PREFIX
 from holter.server.security.gate import check_host
-from holter.server.tally import Counted
+from holter.server.transport.answering import Endpoint, Staff, endpoint_of, failure
+from holter.server.transport.openapi import make_document
+from holter.server.transport.routing import PREFIX
 
 MOST_URL = 16_000
 
@@ -40,8 +40,8 @@ register_url_convertor("whole", WholeConvertor())
 _WHOLE = ":whole}"
 
 
-def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIApp:
-    """The application for an open desk; it begins to follow the runs with its first request, and ends with its last."""
+def make_app(services: Services, when_ready: Callable[[], None] = lambda: None) -> ASGIApp:
+    """The application for open services: it begins to follow the runs with its first request and ends with its last."""
     routes = load_routes()
     document = msgspec.json.encode(make_document(routes))
 
@@ -54,9 +54,9 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        desk.open()
-        rounds = asyncio.create_task(make_rounds(desk))
-        housekeeper = Housekeeper(desk)
+        services.open()
+        rounds = asyncio.create_task(make_rounds(services))
+        housekeeper = Housekeeper(services)
         housekeeper.start()
         when_ready()
         yield
@@ -68,7 +68,7 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
     table = [
         StarletteRoute(
             PREFIX + route.path.replace(":path}", _WHOLE),
-            endpoint_of(route, desk, staff=staff),
+            endpoint_of(route, services, staff=staff),
             methods=[route.method],
             name=route.path,
         )
@@ -79,15 +79,15 @@ def make_app(desk: Desk, when_ready: Callable[[], None] = lambda: None) -> ASGIA
             StarletteRoute(f"{PREFIX}/openapi.json", describe),
             *table,
             StarletteRoute("/api/{rest" + _WHOLE, no_such_thing, methods=list(_METHODS)),
-            *Operation(desk, staff).routes(),
-            StarletteRoute("/{path" + _WHOLE, Pages(desk).answer),
+            *Operation(services, staff).routes(),
+            StarletteRoute("/{path" + _WHOLE, Pages(services).answer),
         ],
         exception_handlers={HTTPException: _as_problem},
         lifespan=lifespan,
     )
-    hot = {route.path: endpoint_of(route, desk, staff=staff) for route in routes if route.answer_all is not None}
-    tell = desk.access_log.add if desk.access_log is not None else lambda note: None
-    return Counted(HostGate(Shortcut(app, hot), desk), desk.tally, tell=tell)
+    hot = {route.path: endpoint_of(route, services, staff=staff) for route in routes if route.answer_all is not None}
+    tell = services.access_log.add if services.access_log is not None else lambda note: None
+    return Counted(HostGate(Shortcut(app, hot), services), services.tally, tell=tell)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -134,9 +134,9 @@ class Shortcut:
 class HostGate:
     """Turns away what is asked under a name that is not ours, before anything else is looked at."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
-        self._allowed = frozenset(name.lower() for name in desk.settings.allowed_hosts)
+        self._allowed = frozenset(name.lower() for name in services.settings.allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""

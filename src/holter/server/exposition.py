@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import psutil
 
-from holter.server.desk import Desk
-from holter.server.tally import BOUNDS_S, Times
+from holter.server.domain.services import Services
+from holter.server.process.tally import BOUNDS_S, Times
 from holter.version import __version__
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,9 +30,11 @@ class Family(NamedTuple):
     samples: Iterable[Sample]
 
 
-def expose(desk: Desk, pid: int) -> bytes:
+def expose(services: Services, pid: int) -> bytes:
     """All of them, as they are now. Reads the disk and the process."""
-    return render([*_of_requests(desk), *_of_connections(desk), *_of_index(desk), *_of_process(desk, pid)])
+    return render(
+        [*_of_requests(services), *_of_connections(services), *_of_index(services), *_of_process(services, pid)]
+    )
 
 
 def render(families: Iterable[Family]) -> bytes:
@@ -51,8 +53,8 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _of_requests(desk: Desk) -> Iterator[Family]:
-    tally = desk.tally
+def _of_requests(services: Services) -> Iterator[Family]:
+    tally = services.tally
     counted = [
         Sample(count, {"method": method, "route": route, "status": str(status)})
         for (method, route, status), count in sorted(tally.requests.copy().items())
@@ -74,39 +76,39 @@ def _histogram(kind: str, times: Times) -> Iterator[Sample]:
     yield Sample(total, {"kind": kind}, "_count")
 
 
-def _of_connections(desk: Desk) -> Iterator[Family]:
-    crowd = desk.crowd
+def _of_connections(services: Services) -> Iterator[Family]:
+    crowd = services.crowd
     open_now = [Sample(crowd.known, {"who": "known"}), Sample(crowd.strangers, {"who": "stranger"})]
     yield Family("holter_connections", "gauge", "Open connections, by whether a key was shown.", open_now)
     refused = [Sample(crowd.refused)]
     yield Family("holter_connections_refused_total", "counter", "Connections that found no place.", refused)
     away = [Sample(crowd.sent_away)]
     yield Family("holter_connections_sent_away_total", "counter", "Idle connections that left for others.", away)
-    yield Family("holter_streams", "gauge", "Live streams that are read.", [Sample(desk.changes.readers)])
+    yield Family("holter_streams", "gauge", "Live streams that are read.", [Sample(services.changes.readers)])
 
 
-def _of_index(desk: Desk) -> Iterator[Family]:
-    lag = desk.ingest.lag
+def _of_index(services: Services) -> Iterator[Family]:
+    lag = services.ingest.lag
     about = "Age of the oldest thing that was received and is not in the index yet."
     yield Family("holter_index_lag_seconds", "gauge", about, [Sample(lag.seconds)])
     yield Family("holter_index_waiting_messages", "gauge", "Messages that wait for it.", [Sample(lag.messages)])
     yield Family("holter_index_waiting_bytes", "gauge", "Their bytes.", [Sample(lag.bytes)])
-    is_well = desk.follower.trouble is None
+    is_well = services.follower.trouble is None
     yield Family("holter_index_healthy", "gauge", "1 while it takes in what comes, else 0.", [Sample(is_well)])
-    yield Family("holter_followed_runs", "gauge", "Runs in which something may happen.", [Sample(desk.ingest.live)])
-    unreadable = [Sample(len(desk.ingest.unreadable))]
+    yield Family("holter_followed_runs", "gauge", "Runs in which something may happen.", [Sample(services.ingest.live)])
+    unreadable = [Sample(len(services.ingest.unreadable))]
     yield Family("holter_unreadable_runs", "gauge", "Runs that can't be shown.", unreadable)
-    disk = shutil.disk_usage(desk.data)
+    disk = shutil.disk_usage(services.data)
     yield Family("holter_disk_free_bytes", "gauge", "Free on the disk of the data directory.", [Sample(disk.free)])
     yield Family("holter_disk_size_bytes", "gauge", "Size of that disk.", [Sample(disk.total)])
 
 
-def _of_process(desk: Desk, pid: int) -> Iterator[Family]:
+def _of_process(services: Services, pid: int) -> Iterator[Family]:
     process = psutil.Process(pid)
     with process.oneshot():
         cpu, memory, began = process.cpu_times(), process.memory_info(), process.create_time()
     soft = process.rlimit(psutil.RLIMIT_NOFILE)[0] if hasattr(process, "rlimit") else -1
-    about = {"version": __version__, "kind": desk.settings.kind}
+    about = {"version": __version__, "kind": services.settings.kind}
     yield Family("holter_build_info", "gauge", "1; its labels say what this server is.", [Sample(1, about)])
     spent = [Sample(cpu.user + cpu.system)]
     yield Family("process_cpu_seconds_total", "counter", "CPU time of the process.", spent)

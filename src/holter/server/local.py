@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
-from holter.catalog.people import user_name
+from holter.catalog.change.user_name import user_name
 from holter.errors import UsageError
 from holter.journal.rundir import make_private
-from holter.server.descriptors import raise_limit
-from holter.server.desk import Desk, DeskSettings, ui_token
+from holter.server.domain.services import ServerSettings, Services, ui_token
 from holter.server.ingest.index_place import index_directory
-from holter.server.instance import Claim, Instance
+from holter.server.process.descriptors import raise_limit
+from holter.server.process.instance import Claim, Instance
 from holter.server.serving import listen, serve
 
 HOST = "127.0.0.1"
@@ -48,13 +48,15 @@ class Local:
         address = f"http://{HOST}:{self._door.getsockname()[1]}"
         token = ui_token(data)
         self.url = f"{address}/?token={token}"
-        self._desk = Desk(DeskSettings(data=data, kind="ui", token=token, user=user_name(), address=address), environ)
-        self.was_damaged = self._desk.was_damaged
+        self._services = Services(
+            ServerSettings(data=data, kind="ui", token=token, user=user_name(), address=address), environ
+        )
+        self.was_damaged = self._services.was_damaged
         self._claim.tell(Instance(pid=os.getpid(), kind="ui", url=self.url))
 
     def serve(self, when_ready: Callable[[], None]) -> None:
         """Until SIGINT or SIGTERM."""
-        serve(self._desk, self._door, when_ready=when_ready)
+        serve(self._services, self._door, when_ready=when_ready)
 
     def __enter__(self) -> "Local":
         return self

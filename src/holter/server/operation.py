@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from holter.errors import Refused
-from holter.server.answering import PLAIN, Staff, endpoint_of
-from holter.server.desk import Desk
+from holter.server.domain.services import Services
 from holter.server.exposition import MEDIA, expose
-from holter.server.routing import Nothing, Reply, Route, Visit
-from holter.server.tally import note_of
+from holter.server.process.tally import note_of
+from holter.server.transport.answering import PLAIN, Staff, endpoint_of
+from holter.server.transport.routing import Nothing, Reply, Route, Visit
 
 LEAST_FREE_BYTES = 16 << 20
 MOST_LAG_S = 60.0
@@ -43,7 +43,7 @@ def metrics(visit: Visit, asked: Nothing) -> Reply:
     """The server's figures in the text format of Prometheus"""
     if visit.who.runs is not None:
         raise Refused(403, "a link shows runs, and not the server", do="use a key")
-    return Reply(data=expose(visit.desk, os.getpid()), media=MEDIA)
+    return Reply(data=expose(visit.services, os.getpid()), media=MEDIA)
 
 
 METRICS = Route(method="GET", path="/metrics", touches="server", answer=metrics, result=bytes, media=MEDIA)
@@ -53,8 +53,8 @@ METRICS = Route(method="GET", path="/metrics", touches="server", answer=metrics,
 class Operation:
     """Three addresses beside the API: probes and Prometheus expect them there."""
 
-    def __init__(self, desk: Desk, staff: Staff) -> None:
-        self._desk = desk
+    def __init__(self, services: Services, staff: Staff) -> None:
+        self._services = services
         self._staff = staff
 
     def routes(self) -> list[StarletteRoute]:
@@ -62,7 +62,7 @@ class Operation:
         return [
             StarletteRoute("/healthz", self.is_alive),
             StarletteRoute("/readyz", self.is_ready),
-            StarletteRoute(METRICS.path, endpoint_of(METRICS, self._desk, staff=self._staff)),
+            StarletteRoute(METRICS.path, endpoint_of(METRICS, self._services, staff=self._staff)),
         ]
 
     async def is_alive(self, request: Request) -> Response:
@@ -73,10 +73,12 @@ class Operation:
     async def is_ready(self, request: Request) -> Response:
         """200 or 503, and why. A stranger learns no path: what troubles an index names its file."""
         _name(request, "/readyz")
-        desk = self._desk
-        trouble = "nothing can be taken in: see `trouble` of /api/v1/info" if desk.follower.trouble is not None else ""
-        free_bytes = await run_in_threadpool(lambda: shutil.disk_usage(desk.data).free)
-        found = judge(trouble=trouble, lag_s=desk.ingest.lag.seconds, free_bytes=free_bytes)
+        services = self._services
+        trouble = (
+            "nothing can be taken in: see `trouble` of /api/v1/info" if services.follower.trouble is not None else ""
+        )
+        free_bytes = await run_in_threadpool(lambda: shutil.disk_usage(services.data).free)
+        found = judge(trouble=trouble, lag_s=services.ingest.lag.seconds, free_bytes=free_bytes)
         return Response(msgspec.json.encode(found), 200 if found.ready else 503, PLAIN, "application/json")
 
 

@@ -1,4 +1,4 @@
-"""Serves the built page: its files as they are, its own addresses with the page, and the door with a token."""
+"""Serves the built page: its files as they are, its own addresses with the page, and the address with a token."""
 
 import asyncio
 import hmac
@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holter.errors import Refused
-from holter.server.answering import address_of
 from holter.server.api.info import cookie_text
-from holter.server.desk import Desk
-from holter.server.tally import note_of
+from holter.server.domain.services import Services
+from holter.server.process.tally import note_of
+from holter.server.transport.answering import address_of
 
 PAGE = Path(__file__).with_name("page")
 INDEX = "index.html"
@@ -78,8 +78,8 @@ class Asset(msgspec.Struct, frozen=True):
 class Pages:
     """The files that are there, by name: what is asked for is looked up, never joined to a path."""
 
-    def __init__(self, desk: Desk, directory: Path = PAGE) -> None:
-        self._desk = desk
+    def __init__(self, services: Services, directory: Path = PAGE) -> None:
+        self._services = services
         self._directory = directory
         self._assets: dict[str, Asset] = {}
         self._built_ns = -1
@@ -109,26 +109,26 @@ class Pages:
 
     def _enter(self, request: Request, token: str) -> Response:
         """Take the token of `holter ui` for a cookie, and lead to the same address without it. No key is taken here."""
-        own = self._desk.settings.token
+        own = self._services.settings.token
         if not own:
             return self._html(NOT_HERE, status=400)
-        visitor = self._desk.doorman.check(token) if hmac.compare_digest(token.encode(), own.encode()) else None
+        visitor = self._services.access.check(token) if hmac.compare_digest(token.encode(), own.encode()) else None
         if visitor is None:
             return self._refuse(request)
         is_secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
-        session = self._desk.doorman.open_session(visitor)
+        session = self._services.access.open_session(visitor)
         rest = request.url.remove_query_params("token")
         target = "./" + rest.path.rpartition("/")[2] + (f"?{rest.query}" if rest.query else "")
         # Not a redirect: of one that began on another site's page, browsers leave strict cookies out.
         headers = {
-            "set-cookie": cookie_text(self._desk.doorman.cookie, session, is_secure=is_secure),
+            "set-cookie": cookie_text(self._services.access.cookie, session, is_secure=is_secure),
             "refresh": f"0; url={target}",
         }
         return self._html(ENTER, headers=headers)
 
     def _refuse(self, request: Request) -> Response:
         try:
-            self._desk.failures.spend(address_of(request), asyncio.get_running_loop().time())
+            self._services.failures.spend(address_of(request), asyncio.get_running_loop().time())
         except Refused as refused:
             return self._html(TOO_OFTEN, status=refused.status, headers={"retry-after": str(refused.retry_s)})
         return self._html(STRANGER, status=401)
@@ -156,7 +156,7 @@ class Pages:
             return Response(file.read(), 200, told, asset.media)
 
     def _html(self, data: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-        ancestors = LOOPBACK if self._desk.settings.kind == "ui" else "'self'"
+        ancestors = LOOPBACK if self._services.settings.kind == "ui" else "'self'"
         told = {
             "cache-control": "no-store",
             "content-security-policy": CSP.format(ancestors=ancestors),

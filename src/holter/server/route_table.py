@@ -5,7 +5,7 @@ import pkgutil
 from functools import cache
 
 from holter.server import api
-from holter.server.routing import Route
+from holter.server.transport.routing import Route
 
 
 @cache

@@ -18,11 +18,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from holter.errors import Refused, UsageError
 from holter.server.app import make_app
-from holter.server.complaints import ComplainingHandler
-from holter.server.crowd import Crowd, introduce
-from holter.server.descriptors import MOST_BACKLOG, share_out
-from holter.server.desk import Desk
-from holter.server.problems import problem_of
+from holter.server.domain.services import Services
+from holter.server.process.complaints import ComplainingHandler
+from holter.server.process.crowd import Crowd, introduce
+from holter.server.process.descriptors import MOST_BACKLOG, share_out
+from holter.server.transport.problems import problem_of
 
 PORT = 4658
 NEXT_PORTS = 50
@@ -64,14 +64,14 @@ def listen(host: str, port: int | None) -> socket.socket:
     raise UsageError(f"port {port} of {host} is taken: choose another with --port, or leave --port out")
 
 
-def serve(desk: Desk, door: socket.socket, *, when_ready: Callable[[], None]) -> None:
+def serve(services: Services, door: socket.socket, *, when_ready: Callable[[], None]) -> None:
     """Answer until SIGINT or SIGTERM; then end streams and leave everything durable. In the main thread."""
     # Whoever asks waits for the thread that takes in, at each of some ten turns, and not for the usual 5 ms.
     sys.setswitchinterval(SWITCH_S)
-    proxies = desk.proxies.named
+    proxies = services.proxies.named
     config = uvicorn.Config(
-        make_app(desk, when_ready),
-        http=functools.partial(PatientProtocol, crowd=desk.crowd),  # type: ignore[arg-type]  # it makes one
+        make_app(services, when_ready),
+        http=functools.partial(PatientProtocol, crowd=services.crowd),  # type: ignore[arg-type]  # it makes one
         ws="none",
         log_config=None,
         log_level="critical",  # what a stranger sends is no news
@@ -87,22 +87,22 @@ def serve(desk: Desk, door: socket.socket, *, when_ready: Callable[[], None]) ->
     )
     patience = threading.Timer(LEAVE_AT_ONCE_S, os._exit, (0,))
     patience.daemon = True
-    complaining = ComplainingHandler(desk.complaints)
+    complaining = ComplainingHandler(services.complaints)
     logging.getLogger("asyncio").addHandler(complaining)
     try:
-        asyncio.run(_serve(_Server(config), desk, door, patience))
+        asyncio.run(_serve(_Server(config), services, door, patience))
     finally:
         logging.getLogger("asyncio").removeHandler(complaining)
-        desk.close()
+        services.close()
         door.close()
         patience.cancel()
 
 
-async def _serve(server: "_Server", desk: Desk, door: socket.socket, patience: threading.Timer, /) -> None:
+async def _serve(server: "_Server", services: Services, door: socket.socket, patience: threading.Timer, /) -> None:
     def leave() -> None:
         if not server.should_exit:
             patience.start()
-        desk.changes.close()
+        services.changes.close()
         server.should_exit = True
 
     loop = asyncio.get_running_loop()

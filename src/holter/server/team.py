@@ -9,9 +9,9 @@ from types import TracebackType
 import msgspec
 
 from holter.journal.rundir import make_private
-from holter.server.descriptors import raise_limit
-from holter.server.desk import Desk, DeskSettings
-from holter.server.instance import Instance, claim_index
+from holter.server.domain.services import ServerSettings, Services
+from holter.server.process.descriptors import raise_limit
+from holter.server.process.instance import Instance, claim_index
 from holter.server.security.keyring import open_keys
 from holter.server.serving import PORT, listen, serve
 
@@ -41,7 +41,7 @@ class Team:
         self._door = listen(settings.host, PORT if settings.port is None else settings.port)
         self.address = f"http://{_shown(settings.host)}:{self._door.getsockname()[1]}"
         names = {*settings.allowed_hosts, socket.gethostname(), socket.getfqdn()}
-        chosen = DeskSettings(
+        chosen = ServerSettings(
             data=data,
             kind="server",
             allowed_hosts=tuple(names),
@@ -49,15 +49,15 @@ class Team:
             access_log=settings.access_log,
             address=self.address,
         )
-        self._desk = Desk(chosen, environ)
-        self.was_damaged = self._desk.was_damaged
+        self._services = Services(chosen, environ)
+        self.was_damaged = self._services.was_damaged
         self.first_key = self._make_first_key()
         """Shown once, where there was no key yet; else empty."""
         self._claim.tell(Instance(pid=os.getpid(), kind="server", url=self.address))
 
     def serve(self, when_ready: Callable[[], None]) -> None:
         """Until SIGINT or SIGTERM."""
-        serve(self._desk, self._door, when_ready=when_ready)
+        serve(self._services, self._door, when_ready=when_ready)
 
     def __enter__(self) -> "Team":
         return self
@@ -69,7 +69,7 @@ class Team:
         self._claim.close()
 
     def _make_first_key(self) -> str:
-        keys = open_keys(self._desk.data)
+        keys = open_keys(self._services.data)
         return keys.add("first", "admin", now=time.time())[1] if not keys.all() else ""
 
 

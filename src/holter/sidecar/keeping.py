@@ -99,7 +99,7 @@ class Keeper:
                 self._saver.ask(saved)
 
     def _refresh(self) -> None:
-        from holter.catalog.projection import project, write_files  # in this thread: the watch begins without it
+        from holter.catalog.change.projection import project, write_files  # in this thread: the watch begins without it
 
         began = time.monotonic()
         files = project(self._digests.digests)
@@ -114,7 +114,7 @@ class Keeper:
         self._bell.set()
 
     def _keep_facts(self) -> None:
-        from holter.catalog.projection import write_files
+        from holter.catalog.change.projection import write_files
         from holter.probes.facts import DIFF_FILE, SCRIPT_FILE, Hints, collect_facts
 
         watch = self._watch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holter.catalog.space import trim_the_dead
+from holter.catalog.change.space import trim_the_dead
 from holter.errors import NotKept
 from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holter.catalog.cells import read_cells
+from holter.catalog.read.cells import read_cells
 from holter.journal.frame import encode_record
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter

@@ -1,6 +1,6 @@
 """Children whose end nobody told, because their parent died of it at once."""
 
-from holter.catalog.ends import Traces, ends_of_children
+from holter.catalog.judge.ends import Traces, ends_of_children
 from tests.causes.specimens import caught
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.read.run_view import LoadedRun
 from holter.model.records import Configured, Exited, Facts, Finished
 from holter.probes.identity import ProcessIdentity
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, elsewhere, named, of_an_earlier_boot

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.damage import Damage, find_damage
+from holter.catalog.read.damage import Damage, find_damage
 from holter.probes.identity import ProcessIdentity
 from tests.unit.catalog.journals import Journal, alive, dead, elsewhere
 

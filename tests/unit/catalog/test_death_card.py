@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from holter.catalog.death_card import render, sparkline
-from holter.catalog.deaths import Curve, Death
+from holter.catalog.present.death_card import render, sparkline
+from holter.catalog.present.deaths import Curve, Death
 from holter.model.records import CellStarted, HeldVariable
 
 MIB = 1 << 20

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.deletions import Deletion, Deletions
+from holter.catalog.change.deletions import Deletion, Deletions
 from tests.unit.descriptors import no_descriptor_left
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog import ended_runs
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import RunView
+from holter.catalog.read import ended_runs
+from holter.catalog.read.run_view import RunView
 from holter.model.records import Finished, Marked
 from tests.unit.catalog.journals import BEGAN_NS, Journal, age, alive, dead, elsewhere, named
 

@@ -1,6 +1,6 @@
 """The end of a run whose last training cell failed, whatever became of the kernel later."""
 
-from holter.catalog.ends import ended_by_cell
+from holter.catalog.judge.ends import ended_by_cell
 from holter.model.evidence import Caught, End
 from holter.model.records import Raised
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.following import RunFollower
+from holter.catalog.read.row_follower import RunFollower
 from holter.journal.decoding import LoggedRow
 from holter.model.records import Exited, Finished
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from holter.catalog.gathering import gather
-from holter.catalog.run_view import load_run
+from holter.catalog.judge.gathering import gather
+from holter.catalog.read.run_view import load_run
 from holter.model.evidence import (
     ALL_ASKED,
     Counters,

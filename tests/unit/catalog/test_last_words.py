@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holter.catalog.last_words import MOST_LINES, MOST_TEXT, lines_of, read_last_words
+from holter.catalog.read.last_words import MOST_LINES, MOST_TEXT, lines_of, read_last_words
 from holter.console.files import STDERR, STDOUT
 from holter.console.reading import Printed
 from holter.console.transcript import TranscriptWriter

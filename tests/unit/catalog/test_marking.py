@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.command_journal import as_command, write_down
-from holter.catalog.marking import mark
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.change.command_journal import as_command, write_down
+from holter.catalog.change.marking import mark
+from holter.catalog.read.run_view import LoadedRun
 from holter.errors import UsageError
 from holter.model.records import Edited, Finished
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named

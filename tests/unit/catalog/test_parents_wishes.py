@@ -5,7 +5,7 @@ import signal
 import msgspec
 import pytest
 
-from holter.catalog.parents_wishes import add_wishes
+from holter.catalog.read.parents_wishes import add_wishes
 from holter.journal.digest import Digest
 from holter.model.evidence import Caught
 from holter.model.records import CellEnded, CellStarted, KernelAsked, Opened

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from holter.catalog.people import user_name
+from holter.catalog.change.user_name import user_name
 
 
 def test_a_user_without_a_name_acts_under_the_number(monkeypatch: pytest.MonkeyPatch) -> None:

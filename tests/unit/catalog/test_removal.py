@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.deletions import Deletion, Deletions, delete_run
-from holter.catalog.removal import Candidate, Criteria, choose
-from holter.catalog.run_view import RunView
-from holter.catalog.trash import Trash, weigh
+from holter.catalog.change.deletions import Deletion, Deletions, delete_run
+from holter.catalog.change.removal import Candidate, Criteria, choose
+from holter.catalog.change.trash import Trash, weigh
+from holter.catalog.read.run_view import RunView
 from holter.errors import NoRun
 from holter.model.records import Finished
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named

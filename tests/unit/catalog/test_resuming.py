@@ -2,7 +2,7 @@
 
 import pytest
 
-from holter.catalog.resuming import resume_command
+from holter.catalog.read.resuming import resume_command
 
 KERNEL = ["/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "/run/user/1000/jupyter/kernel-1.json"]
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from holter import diagnosis
-from holter.catalog.rules_stamp import checksum, foreign_rules, rules_stamp
+from holter.catalog.read.rules_stamp import checksum, foreign_rules, rules_stamp
 
 
 def test_a_rule_more_or_a_word_less_is_seen_wherever_they_lie(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What other runs of a machine tell about it."""
 
-from holter.catalog.sightings import LATER_NS, MOST_BOOTS, MOST_HOSTS, Sighting, Sightings
+from holter.catalog.read.sightings import LATER_NS, MOST_BOOTS, MOST_HOSTS, Sighting, Sightings
 from holter.journal.digest import Digest
 from holter.model.records import Beat, Opened
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holter.catalog.stacks import Stack, share_faults, stack_of
+from holter.catalog.read.stacks import Stack, share_faults, stack_of
 from holter.model.evidence import End
 from tests.causes.specimens import before, evidence, exited, failed, raised, signalled
 

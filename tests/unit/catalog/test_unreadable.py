@@ -7,7 +7,7 @@ import pytest
 
 from holter.catalog import catalog as module
 from holter.catalog.catalog import Catalog
-from holter.catalog.run_view import LoadedRun, load_run
+from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.cli.main import main
 from holter.errors import Unreadable
 from tests.unit.catalog.journals import Journal, elsewhere, named

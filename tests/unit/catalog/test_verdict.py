@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from holter.catalog import verdict
 from holter.catalog.catalog import Catalog
-from holter.catalog.explanation import explained
-from holter.catalog.gathering import gather
-from holter.catalog.inquiry import inquire
-from holter.catalog.run_view import LoadedRun, awaited_evidence, load_run
+from holter.catalog.judge import verdict
+from holter.catalog.judge.gathering import gather
+from holter.catalog.judge.inquiry import inquire
+from holter.catalog.present.explanation import explained
+from holter.catalog.read.run_view import LoadedRun, awaited_evidence, load_run
 from holter.journal.rundir import list_segments
 from holter.model.evidence import ALL_ASKED, Evidence
 from holter.model.records import Exited, Finished, Looked, Raised

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.catalog.yaml_text import to_yaml
+from holter.catalog.change.yaml_text import to_yaml
 
 # Surrogates can't be in a configuration: they are replaced when it is recorded.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

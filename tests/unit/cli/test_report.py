@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.damage import Damage
+from holter.catalog.read.damage import Damage
 from holter.cli.figures import moment
 from holter.cli.report import headline, render, sections
 from holter.cli.stdout import Look

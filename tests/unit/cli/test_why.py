@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.explanation import as_json
-from holter.catalog.gathering import gather
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.judge.gathering import gather
+from holter.catalog.present.explanation import as_json
+from holter.catalog.read.run_view import LoadedRun
 from holter.cli.commands.why import as_lines
 from holter.cli.stdout import Look
 from holter.model.records import Exited, Finished, Marked, Preempting, Raised

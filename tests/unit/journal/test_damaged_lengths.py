@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.following import Heard, JournalFollower
+from holter.catalog.read.row_follower import Heard, JournalFollower
 from holter.journal.frame import HEAD, LARGEST_RECORD, SYNC
 from holter.journal.growing import GrowingDigests
 from holter.journal.ranges import JournalStream

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.run_view import load_run
+from holter.catalog.read.run_view import load_run
 from holter.launcher.closing_words import GLANCE_S, PATIENCE_S, patience_s
 from holter.model.records import ChildExited, Exited, Record
 from holter.model.state import Lateness

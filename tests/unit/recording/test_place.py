@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from holter.catalog.trash import Trash, is_placed
+from holter.catalog.change.trash import Trash, is_placed
 from holter.recording.place import make_place
 
 

@@ -7,15 +7,15 @@ from typing import Any, Self
 import httpx
 
 from holter.server.app import make_app
-from holter.server.desk import Desk
-from holter.server.routing import PREFIX
+from holter.server.domain.services import Services
+from holter.server.transport.routing import PREFIX
 
 
 class Asking:
-    """Requests to an open desk, one after the other."""
+    """Requests to an open services, one after the other."""
 
-    def __init__(self, desk: Desk) -> None:
-        transport = httpx.ASGITransport(make_app(desk))
+    def __init__(self, services: Services) -> None:
+        transport = httpx.ASGITransport(make_app(services))
         self._http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
         self._loop = asyncio.Runner()
 

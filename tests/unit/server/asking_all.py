@@ -3,12 +3,12 @@
 import msgspec
 
 from holter.errors import HolterError
-from holter.server.answering import respond
-from holter.server.desk import Desk
-from holter.server.problems import problem_of
+from holter.server.domain.services import Services
 from holter.server.route_table import load_routes
-from holter.server.routing import Route, Visit, read_asked
 from holter.server.security.access import Visitor
+from holter.server.transport.answering import respond
+from holter.server.transport.problems import problem_of
+from holter.server.transport.routing import Route, Visit, read_asked
 
 _NO_ANSWER = ("/events", "/runs/{run}/files/{path:path}")  # a stream, and what needs a name
 
@@ -16,8 +16,8 @@ _NO_ANSWER = ("/events", "/runs/{run}/files/{path:path}")  # a stream, and what 
 class Page:
     """Somebody who looks at everything. What can't be answered raises."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._visit = Visit(desk=desk, visitor=Visitor(id="a", name="a", scope="admin"))
+    def __init__(self, services: Services) -> None:
+        self._visit = Visit(services=services, visitor=Visitor(id="a", name="a", scope="admin"))
         routes = [route for route in load_routes() if route.path not in _NO_ANSWER]
         self.of_a_run = [route for route in routes if route.method == "GET" and "{run}" in route.path]
         self.of_all = [route for route in routes if route.method == "GET" and "{" not in route.path]

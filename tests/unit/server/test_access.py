@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from holter.errors import Refused, UsageError
-from holter.server.security.access import SESSION_S, Doorman
+from holter.server.security.access import SESSION_S, Access
 from holter.server.security.keyring import open_registers
 from holter.server.security.keys import KeyRing
 from holter.server.security.limits import Limiter, Rate
@@ -30,9 +30,9 @@ def keys(tmp_path: Path) -> KeyRing:
     return KeyRing(str(tmp_path / "access" / "keys.json"))
 
 
-def doorman(keys: KeyRing, clock: Hours | None = None, *, token: str = "", secret: bytes = SECRET) -> Doorman:
+def access(keys: KeyRing, clock: Hours | None = None, *, token: str = "", secret: bytes = SECRET) -> Access:
     registers = msgspec.structs.replace(open_registers(str(Path(keys._path).parent.parent)), keys=keys)
-    return Doorman(registers, secret, token=token, user="ada", now=clock or Hours())
+    return Access(registers, secret, token=token, user="ada", now=clock or Hours())
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -41,17 +41,17 @@ def bearer(text: str) -> dict[str, str]:
 
 def test_a_key_is_known_until_it_is_revoked(keys: KeyRing) -> None:
     key, text = keys.add("ci", "write", now=1.0)
-    visitor = doorman(keys).identify(bearer(text))
+    visitor = access(keys).identify(bearer(text))
     assert visitor is not None
     assert (visitor.name, visitor.scopes) == ("ci", ("read", "write"))
     assert KeyRing(keys._path).revoke(key.id)
-    assert doorman(keys).identify(bearer(text)) is None
+    assert access(keys).identify(bearer(text)) is None
     assert not keys.revoke(key.id)
 
 
 def test_nothing_like_a_key_is_one(keys: KeyRing) -> None:
     key, text = keys.add("ci", "admin", now=1.0)
-    door = doorman(keys)
+    door = access(keys)
     for wrong in ("", "hk", "hk__", f"hk_{key.id}_", f"xx_{text[3:]}", text[:-1], text + "x", key.digest, "ü" * 40):
         assert door.check(wrong) is None, wrong
     assert door.identify({"authorization": f"Basic {text}"}) is None
@@ -60,7 +60,7 @@ def test_nothing_like_a_key_is_one(keys: KeyRing) -> None:
 def test_every_secret_is_compared_in_constant_time(keys: KeyRing, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the one function that does so says no, nothing opens: so nothing else decides."""
     _, text = keys.add("ci", "admin", now=1.0)
-    door = doorman(keys, token="t" * 64)
+    door = access(keys, token="t" * 64)
     visitor = door.check(text)
     assert visitor is not None
     session = msgspec.structs.replace(visitor, session=door.open_session(visitor))
@@ -87,7 +87,7 @@ def test_a_key_needs_a_name_that_can_be_printed(keys: KeyRing) -> None:
 
 def test_a_session_lasts_for_its_time_and_no_longer(keys: KeyRing) -> None:
     clock = Hours()
-    door = doorman(keys, clock, token="t" * 64)
+    door = access(keys, clock, token="t" * 64)
     visitor = door.check("t" * 64)
     assert visitor is not None
     cookie = {"cookie": f"other=1; {door.cookie}={door.open_session(visitor)}"}
@@ -101,20 +101,20 @@ def test_a_session_lasts_for_its_time_and_no_longer(keys: KeyRing) -> None:
 
 def test_a_session_that_was_changed_or_signed_by_another_is_none(keys: KeyRing) -> None:
     key, text = keys.add("reader", "read", now=1.0)
-    door = doorman(keys)
+    door = access(keys)
     visitor = door.check(text)
     assert visitor is not None
     session = door.open_session(visitor)
     for changed in (session.replace(key.id, "ui"), session[:-1], "a.b.c.d", "....", session + "0"):
         assert door.identify({"cookie": f"{door.cookie}={changed}"}) is None, changed
-    other = doorman(keys, secret=b"x" * 32)
+    other = access(keys, secret=b"x" * 32)
     assert other.identify({"cookie": f"{other.cookie}={session}"}) is None
 
 
 def test_a_session_that_was_ended_is_none_in_any_process_and_the_others_go_on(keys: KeyRing) -> None:
     clock = Hours()
     _, text = keys.add("reader", "read", now=1.0)
-    door = doorman(keys, clock)
+    door = access(keys, clock)
     visitor = door.check(text)
     assert visitor is not None
     ended, other = door.open_session(visitor), door.open_session(visitor)
@@ -123,7 +123,7 @@ def test_a_session_that_was_ended_is_none_in_any_process_and_the_others_go_on(ke
     assert door.is_welcome(known)
     door.end_session(ended)
     door.end_session(ended)
-    for each in (door, doorman(keys, clock)):
+    for each in (door, access(keys, clock)):
         assert each.identify({"cookie": f"{each.cookie}={ended}"}) is None
         assert each.identify({"cookie": f"{each.cookie}={other}"}) is not None
     assert not door.is_welcome(known)
@@ -132,7 +132,7 @@ def test_a_session_that_was_ended_is_none_in_any_process_and_the_others_go_on(ke
 def test_what_is_remembered_of_ended_sessions_goes_when_they_would_have_expired(keys: KeyRing, tmp_path: Path) -> None:
     clock = Hours()
     _, text = keys.add("reader", "read", now=1.0)
-    door = doorman(keys, clock)
+    door = access(keys, clock)
     visitor = door.check(text)
     assert visitor is not None
     door.end_session(door.open_session(visitor))
@@ -142,17 +142,17 @@ def test_what_is_remembered_of_ended_sessions_goes_when_they_would_have_expired(
 
 
 def test_a_token_of_the_ui_means_nothing_to_a_server_without_one(keys: KeyRing) -> None:
-    with_token = doorman(keys, token="t" * 64)
+    with_token = access(keys, token="t" * 64)
     visitor = with_token.check("t" * 64)
     assert visitor is not None
     cookie = {"cookie": f"{with_token.cookie}={with_token.open_session(visitor)}"}
-    assert doorman(keys).identify(cookie) is None
-    assert doorman(keys).check("") is None
+    assert access(keys).identify(cookie) is None
+    assert access(keys).check("") is None
 
 
 def test_a_wrong_header_is_not_made_good_by_a_cookie(keys: KeyRing) -> None:
     _, text = keys.add("reader", "read", now=1.0)
-    door = doorman(keys)
+    door = access(keys)
     visitor = door.check(text)
     assert visitor is not None
     cookie = {"cookie": f"{door.cookie}={door.open_session(visitor)}"}
@@ -161,7 +161,7 @@ def test_a_wrong_header_is_not_made_good_by_a_cookie(keys: KeyRing) -> None:
 
 def test_writes_with_a_cookie_need_the_word_that_belongs_to_the_session(keys: KeyRing) -> None:
     _, text = keys.add("writer", "write", now=1.0)
-    door = doorman(keys)
+    door = access(keys)
     visitor = door.check(text)
     assert visitor is not None
     assert door.is_from_page(visitor, "")

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.types import Message
 
-from holter.server import answering
-from holter.server.answering import LiveResponse
+from holter.server.transport import answering
+from holter.server.transport.answering import LiveResponse
 
 
 async def endless() -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
 from holter.server.security.audit import Act, Audit
 from holter.server.security.gate import SAFE
@@ -30,8 +30,8 @@ def test_every_route_that_changes_something_has_a_name_in_the_audit() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    found = Desk(DeskSettings(data=str(tmp_path), kind="server", url="memory:"), {})
+def services(tmp_path: Path) -> Iterator[Services]:
+    found = Services(ServerSettings(data=str(tmp_path), kind="server", url="memory:"), {})
     found.open()
     yield found
     found.close()
@@ -40,28 +40,28 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 class Admin(Asking):
     """Somebody who may do everything."""
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self._key = desk.doorman.keys.add("ada", "admin", now=1.0)[1]
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        self._key = services.access.keys.add("ada", "admin", now=1.0)[1]
 
     def does(self, method: str, path: str, **sent: Any) -> httpx.Response:
         return self.ask(method, path, key=self._key, **sent)
 
 
 @pytest.fixture
-def admin(desk: Desk) -> Iterator[Admin]:
-    with Admin(desk) as found:
+def admin(services: Services) -> Iterator[Admin]:
+    with Admin(services) as found:
         yield found
 
 
-def test_acts_are_told_with_their_names_and_without_secrets(desk: Desk, admin: Admin, tmp_path: Path) -> None:
-    journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock(desk.clock.now_ns()))
+def test_acts_are_told_with_their_names_and_without_secrets(services: Services, admin: Admin, tmp_path: Path) -> None:
+    journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock(services.clock.now_ns()))
     journal.describe()
     journal.log(3)
     journal.finish()
-    send(desk.ingest, journal)
-    desk.follower.nudge()
-    wait_until(lambda: desk.runs.project_of("r1") == "p")
+    send(services.ingest, journal)
+    services.follower.nudge()
+    wait_until(lambda: services.runs.project_of("r1") == "p")
     admin.does("POST", "/users", json={"name": "ann", "scope": "write"})
     made = admin.does("POST", "/tokens", json={"name": "laptop", "user": "ann"}).json()
     admin.does("POST", "/login", json={"key": made["key"]})
@@ -95,9 +95,9 @@ def test_acts_are_told_with_their_names_and_without_secrets(desk: Desk, admin: A
     assert ([act["act"] for act in newest["acts"]], newest["is_cut"]) == (["run-deleted"], True)
 
 
-def test_what_was_refused_is_no_act(desk: Desk, admin: Admin) -> None:
+def test_what_was_refused_is_no_act(services: Services, admin: Admin) -> None:
     assert admin.does("DELETE", "/runs/none").status_code == 404
-    assert list(desk.audit.acts()) == []
+    assert list(services.audit.acts()) == []
 
 
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holter.catalog.run_view import LoadedRun, load_run
+from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.model.state import Lateness
-from holter.server.ingest import following, ingest
+from holter.server.ingest import followed_run, ingest
 from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.received import Part
@@ -96,7 +96,7 @@ def test_no_journal_is_read_again_for_a_verdict_while_the_index_is_behind(
         judged.append(directory)
         return load_run(directory, **rest)
 
-    monkeypatch.setattr(following, "load_run", noting)
+    monkeypatch.setattr(followed_run, "load_run", noting)
     monkeypatch.setattr(ingest, "READ_S", -1.0)  # one run for each tick
     for _ in range(100):
         far.clock.advance(5)

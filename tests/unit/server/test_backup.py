@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.deletions import Deletions, delete_run
+from holter.catalog.change.deletions import Deletions, delete_run
 from holter.errors import UsageError
-from holter.server.backup import make_backup
+from holter.server.domain.backup import make_backup
 
 
 @pytest.fixture

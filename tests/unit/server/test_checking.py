@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holter.model.state import Lateness
-from holter.server.checking import Check, Checked
+from holter.server.domain.checking import Check, Checked
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.uploads import name_upload
 from holter.storage.opening import Storage, open_storage

@@ -2,7 +2,7 @@
 
 import logging
 
-from holter.server.complaints import AGAIN_S, MOST_CHARACTERS, MOST_TEXTS, ComplainingHandler, Complaints
+from holter.server.process.complaints import AGAIN_S, MOST_CHARACTERS, MOST_TEXTS, ComplainingHandler, Complaints
 
 
 class Listener:

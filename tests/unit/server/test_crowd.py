@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from holter.server.crowd import NEW_S, STRANGERS_OF_ONE, Crowd
+from holter.server.process.crowd import NEW_S, STRANGERS_OF_ONE, Crowd
 from holter.server.security.limits import neighbourhood
 
 

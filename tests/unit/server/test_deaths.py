@@ -6,11 +6,11 @@ import pytest
 
 from holter.model.records import KERNEL, Described, Exited, Launched
 from holter.server.api.projects import needs_attention
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.query.briefs import RunBrief
 from holter.server.query.deaths import each_once
-from holter.server.routing import Nothing, Visit
 from holter.server.security.access import Visitor
+from holter.server.transport.routing import Nothing, Visit
 from holter.storage.runs import RunRow
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
 
@@ -50,11 +50,11 @@ def test_deaths_of_different_processes_in_one_moment_are_different() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(DeskSettings(data=str(tmp_path), url="memory:", token="t"), {})
+def services(tmp_path: Path) -> Services:
+    return Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
 
 
-def test_a_killed_kernel_and_its_training_need_attention_once(desk: Desk, tmp_path: Path) -> None:
+def test_a_killed_kernel_and_its_training_need_attention_once(services: Services, tmp_path: Path) -> None:
     process = dead()
     for run in ("kernel", "training"):
         directory = tmp_path / "runs" / run
@@ -67,8 +67,8 @@ def test_a_killed_kernel_and_its_training_need_attention_once(desk: Desk, tmp_pa
         program.close()
         exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=process.pid, status=9, source="wait")
         Journal(directory, process, kind="sidecar").say(exited).close()
-    desk.ingest.catch_up()
-    visit = Visit(desk=desk, visitor=Visitor(id="ui", name="ada", scope="admin"))
-    assert len(desk.storage.runs.seen()) == 2
+    services.ingest.catch_up()
+    visit = Visit(services=services, visitor=Visitor(id="ui", name="ada", scope="admin"))
+    assert len(services.storage.runs.seen()) == 2
     assert [each.run.id for each in needs_attention(visit, Nothing()).runs] == ["training"]
-    desk.close()
+    services.close()

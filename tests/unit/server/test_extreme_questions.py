@@ -8,12 +8,12 @@ import pytest
 from msgspec import inspect
 
 from holter.errors import HolterError
-from holter.server.answering import respond
-from holter.server.desk import Desk, DeskSettings
-from holter.server.problems import problem_of
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
-from holter.server.routing import Route, Visit, read_asked
 from holter.server.security.access import Visitor
+from holter.server.transport.answering import respond
+from holter.server.transport.problems import problem_of
+from holter.server.transport.routing import Route, Visit, read_asked
 from tests.unit.catalog.journals import Journal, elsewhere, named
 
 NUMBERS = (-1, 0, 1 << 31, 1 << 53, (1 << 63) - 1, 1 << 63, -(1 << 63) - 1, 1 << 64, 10**40, 1e300, -1e300, 1e308, 0.5)
@@ -41,10 +41,10 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
     place = data / "runs" / "r1"
     place.mkdir(parents=True)
     Journal(place, elsewhere()).say(named("far")).log(range(5)).close()
-    desk = Desk(DeskSettings(data=str(data), kind="server"), {})
-    desk.follower._tick()
-    yield Visit(desk=desk, visitor=Visitor(id="a", name="a", scope="admin"))
-    desk.close()
+    services = Services(ServerSettings(data=str(data), kind="server"), {})
+    services.follower._tick()
+    yield Visit(services=services, visitor=Visitor(id="a", name="a", scope="admin"))
+    services.close()
 
 
 def answered(visit: Visit, route: Route, given: dict[str, Any]) -> int:

@@ -7,11 +7,11 @@ import zstandard
 
 from benchmarks.fleet import SyntheticRun
 from holter.server.api.batches import AskedBatch, receive_batches
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest import ingest
-from holter.server.routing import Visit
 from holter.server.security.access import Visitor
 from holter.server.security.gate import ZSTD
+from holter.server.transport.routing import Visit
 from holter.storage.runs import RunQuery
 from holter.testing.clocks import FakeClock
 from holter.wire.batches import Kept
@@ -22,9 +22,9 @@ RUNS, ROUNDS, EVERY_S = 50, 30, 5
 class Fleet:
     """Runs that send every few seconds, by the server's clock."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, services: Services) -> None:
         self.pace_s = 0.0
-        self._desk = desk
+        self._services = services
         self._runs = [SyntheticRun(number, keys=8, rows_per_s=10) for number in range(RUNS)]
         self._who = Visitor(id="k", name="ada", scope="write")
         self._packer = zstandard.ZstdCompressor(level=1, write_checksum=True)
@@ -33,7 +33,12 @@ class Fleet:
         for run in self._runs:
             run.log(10 * seconds)
         visits = [
-            Visit(desk=self._desk, visitor=self._who, data=run.message(self._packer), headers={"content-type": ZSTD})
+            Visit(
+                services=self._services,
+                visitor=self._who,
+                data=run.message(self._packer),
+                headers={"content-type": ZSTD},
+            )
             for run in self._runs
         ]
         asked = [AskedBatch(run=run.id) for run in self._runs]
@@ -43,33 +48,35 @@ class Fleet:
             self.pace_s = kept.pace_s
 
 
-def states(desk: Desk) -> list[str]:
-    query = RunQuery(now_ns=desk.clock.now_ns(), lateness=desk.lateness, columns=("state",), count=1000)
-    return [each["state"] for each in desk.storage.runs.query(query).runs]
+def states(services: Services) -> list[str]:
+    query = RunQuery(now_ns=services.clock.now_ns(), lateness=services.lateness, columns=("state",), count=1000)
+    return [each["state"] for each in services.storage.runs.query(query).runs]
 
 
 def test_while_the_index_falls_behind_no_run_that_sends_is_shown_as_dead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
-    monkeypatch.setattr("holter.server.desk.Clock", lambda: clock)
-    desk = Desk(DeskSettings(data=str(tmp_path), url="memory:", token="t"), {})
-    fleet = Fleet(desk)
+    monkeypatch.setattr("holter.server.domain.services.Clock", lambda: clock)
+    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    fleet = Fleet(services)
     fleet.send()
-    desk.ingest.catch_up()
-    assert states(desk) == ["running"] * RUNS
+    services.ingest.catch_up()
+    assert states(services) == ["running"] * RUNS
     monkeypatch.setattr(ingest, "READ_S", -1.0)  # one run for each tick
     for _ in range(ROUNDS):
         clock.advance(EVERY_S)
         fleet.send()
-        desk.ingest.tick()
-        assert states(desk) == ["running"] * RUNS
-    assert desk.ingest.lag.seconds > 60
-    assert desk.ingest.lag.messages > RUNS
+        services.ingest.tick()
+        assert states(services) == ["running"] * RUNS
+    assert services.ingest.lag.seconds > 60
+    assert services.ingest.lag.messages > RUNS
     assert fleet.pace_s == 10.0
     monkeypatch.undo()
-    desk.ingest.catch_up()
-    rows = [each["rows"] for each in desk.storage.runs.query(RunQuery(now_ns=0, columns=("rows",), count=1000)).runs]
+    services.ingest.catch_up()
+    rows = [
+        each["rows"] for each in services.storage.runs.query(RunQuery(now_ns=0, columns=("rows",), count=1000)).runs
+    ]
     assert rows == [10 * EVERY_S * (ROUNDS + 1)] * RUNS
-    assert desk.ingest.lag.seconds == 0
-    desk.close()
+    assert services.ingest.lag.seconds == 0
+    services.close()

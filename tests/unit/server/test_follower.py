@@ -10,8 +10,8 @@ import pytest
 
 from holter.model.records import Edited, Finished
 from holter.model.state import Lateness
-from holter.server.desk import Desk, DeskSettings
-from holter.server.ingest.following import Change
+from holter.server.domain.services import ServerSettings, Services
+from holter.server.ingest.followed_run import Change
 from holter.server.live.changes import Wanted
 from holter.testing.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
@@ -19,167 +19,169 @@ from tests.unit.server.remote import RemoteJournal, send
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    found = Desk(DeskSettings(data=str(tmp_path / "data"), url="memory:", token="t"), {})
+def services(tmp_path: Path) -> Iterator[Services]:
+    found = Services(ServerSettings(data=str(tmp_path / "data"), url="memory:", token="t"), {})
     yield found
     found.close()
 
 
-def directory(desk: Desk, run: str = "r1") -> Path:
-    place = Path(desk.data) / "runs" / run
+def directory(services: Services, run: str = "r1") -> Path:
+    place = Path(services.data) / "runs" / run
     place.mkdir(parents=True)
     return place
 
 
-def announced(desk: Desk, since: int) -> list[tuple[str, dict[str, Any]]]:
-    found = desk.changes.since(since, Wanted())
+def announced(services: Services, since: int) -> list[tuple[str, dict[str, Any]]]:
+    found = services.changes.since(since, Wanted())
     assert found is not None
     return [(each.kind, msgspec.json.decode(each.data)) for each in found]
 
 
-def tick(desk: Desk) -> None:
-    desk.follower._looked_at = 0.0
-    desk.follower._tick()
+def tick(services: Services) -> None:
+    services.follower._looked_at = 0.0
+    services.follower._tick()
 
 
-def test_a_run_its_rows_and_its_end_are_announced(desk: Desk) -> None:
-    first = desk.changes.seq
-    journal = Journal(directory(desk), alive()).say(named("otter")).log(range(5))
-    tick(desk)
-    kinds = dict(announced(desk, first))
+def test_a_run_its_rows_and_its_end_are_announced(services: Services) -> None:
+    first = services.changes.seq
+    journal = Journal(directory(services), alive()).say(named("otter")).log(range(5))
+    tick(services)
+    kinds = dict(announced(services, first))
     assert (kinds["run"]["id"], kinds["run"]["state"], kinds["rows"]["rows"]) == ("r1", "running", 5)
-    seen = desk.changes.seq
-    tick(desk)
-    assert announced(desk, seen) == []
+    seen = services.changes.seq
+    tick(services)
+    assert announced(services, seen) == []
     journal.say(Finished(at_ns=time.time_ns())).close()
-    tick(desk)
-    [run] = [data for kind, data in announced(desk, seen) if kind == "run"]
+    tick(services)
+    [run] = [data for kind, data in announced(services, seen) if kind == "run"]
     assert run["state"] == "finished"
 
 
-def test_lateness_is_announced_though_nothing_is_written(desk: Desk) -> None:
-    Journal(directory(desk), elsewhere()).say(named("far")).log(range(3))
-    tick(desk)
-    seen = desk.changes.seq
+def test_lateness_is_announced_though_nothing_is_written(services: Services) -> None:
+    Journal(directory(services), elsewhere()).say(named("far")).log(range(3))
+    tick(services)
+    seen = services.changes.seq
     for state in ("running", "crashed"):
         limit = Lateness(stale_s=0.0, crashed_s=1e9 if state == "running" else 0.0)
-        desk.ingest._lateness = limit
-        tick(desk)
-        [(_, run)] = [each for each in announced(desk, seen) if each[0] == "run"]
+        services.ingest._lateness = limit
+        tick(services)
+        [(_, run)] = [each for each in announced(services, seen) if each[0] == "run"]
         assert (run["state"], run["is_stale"]) == (state, state == "running")
-        seen = desk.changes.seq
+        seen = services.changes.seq
 
 
-def test_a_run_that_was_lost_costs_nothing_until_it_is_heard_of_again(desk: Desk) -> None:
-    desk.ingest._lateness = Lateness(stale_s=0.0, crashed_s=0.0)
-    journal = Journal(directory(desk), elsewhere()).say(named("far")).log(range(3))
-    tick(desk)
-    tick(desk)
-    assert desk.follower._open == {}
-    desk.ingest._lateness = Lateness()
-    seen = desk.changes.seq
+def test_a_run_that_was_lost_costs_nothing_until_it_is_heard_of_again(services: Services) -> None:
+    services.ingest._lateness = Lateness(stale_s=0.0, crashed_s=0.0)
+    journal = Journal(directory(services), elsewhere()).say(named("far")).log(range(3))
+    tick(services)
+    tick(services)
+    assert services.follower._open == {}
+    services.ingest._lateness = Lateness()
+    seen = services.changes.seq
     journal.log(range(3, 6))
-    tick(desk)
-    assert dict(announced(desk, seen))["run"]["state"] == "running"
-    assert list(desk.follower._open) == ["r1"]
+    tick(services)
+    assert dict(announced(services, seen))["run"]["state"] == "running"
+    assert list(services.follower._open) == ["r1"]
 
 
-def test_what_was_received_does_not_wait_for_the_next_tick(desk: Desk, tmp_path: Path) -> None:
+def test_what_was_received_does_not_wait_for_the_next_tick(services: Services, tmp_path: Path) -> None:
     far = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
     far.describe()
     far.log(3)
-    have = send(desk.ingest, far)
-    tick(desk)
-    seen = desk.changes.seq
+    have = send(services.ingest, far)
+    tick(services)
+    seen = services.changes.seq
     far.log(4)
-    have = send(desk.ingest, far, have=have)
-    desk.follower._take_in_arrived()
-    assert [(kind, data["rows"]) for kind, data in announced(desk, seen)] == [("rows", 4)]
+    have = send(services.ingest, far, have=have)
+    services.follower._take_in_arrived()
+    assert [(kind, data["rows"]) for kind, data in announced(services, seen)] == [("rows", 4)]
     far.finish()
-    send(desk.ingest, far, have=have)
-    desk.follower._take_in_arrived()  # how it ended is in its row, which comes with the tick
-    tick(desk)
-    assert announced(desk, seen)[-1][1]["state"] == "finished"
+    send(services.ingest, far, have=have)
+    services.follower._take_in_arrived()  # how it ended is in its row, which comes with the tick
+    tick(services)
+    assert announced(services, seen)[-1][1]["state"] == "finished"
 
 
 def test_a_thread_that_sleeps_is_woken_by_what_arrives(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holter.server.live.follower.TICK_S", 3600.0)
     far = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
     far.describe()
-    have = send(desk.ingest, far)
-    tick(desk)
-    desk.follower.start()
-    desk.follower.call(lambda: None).result(10)
-    seen = desk.changes.seq
+    have = send(services.ingest, far)
+    tick(services)
+    services.follower.start()
+    services.follower.call(lambda: None).result(10)
+    seen = services.changes.seq
     far.log(4)
-    send(desk.ingest, far, have=have)
-    desk.follower.nudge()
+    send(services.ingest, far, have=have)
+    services.follower.nudge()
     deadline = time.monotonic() + 10
-    while "rows" not in dict(announced(desk, seen)):
+    while "rows" not in dict(announced(services, seen)):
         assert time.monotonic() < deadline, "nobody was woken"
         time.sleep(0.01)
 
 
-def test_one_thing_that_fails_is_said_once_and_ends_nothing(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_thing_that_fails_is_said_once_and_ends_nothing(
+    services: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail() -> None:
         raise ZeroDivisionError("mine")
 
     for _ in range(3):
-        desk.follower._attempt(fail)
+        services.follower._attempt(fail)
     assert capsys.readouterr().err.count("ZeroDivisionError: mine") == 1
-    desk.follower.start()
-    assert desk.follower.call(lambda: 7).result(10) == 7
+    services.follower.start()
+    assert services.follower.call(lambda: 7).result(10) == 7
     with pytest.raises(ZeroDivisionError):
-        desk.follower.call(lambda: 1 // 0).result(10)
+        services.follower.call(lambda: 1 // 0).result(10)
 
 
 def test_what_somebody_waits_for_goes_ahead_of_what_comes_by_itself(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for budget in ("READ_S", "ROWS_S"):
         monkeypatch.setattr(f"holter.server.ingest.ingest.{budget}", 60.0)
     for number in range(20):
-        Journal(directory(desk, f"r{number}"), alive()).say(named("otter")).log(range(5))
+        Journal(directory(services, f"r{number}"), alive()).say(named("otter")).log(range(5))
     done: list[str] = []
-    announce = desk.follower._announce
+    announce = services.follower._announce
 
     def announcing(change: Change) -> None:
         if not done:  # somebody deletes another run while the first is told
             other = "r7" if change.run != "r7" else "r8"
-            desk.follower.call(lambda: desk.follower.forget(other))
-            desk.follower.call(lambda: done.append(f"without {other}"))
+            services.follower.call(lambda: services.follower.forget(other))
+            services.follower.call(lambda: done.append(f"without {other}"))
         done.append(change.run)
         announce(change)
 
-    monkeypatch.setattr(desk.follower, "_announce", announcing)
-    tick(desk)
+    monkeypatch.setattr(services.follower, "_announce", announcing)
+    tick(services)
     told, other = done[1].split()
     assert (told, other in done, len(done)) == ("without", False, 20)
-    assert (other in desk.follower._open, desk.follower._early) == (False, {})
+    assert (other in services.follower._open, services.follower._early) == (False, {})
 
 
-def test_what_is_written_for_somebody_who_waits_is_taken_in_alone(desk: Desk) -> None:
+def test_what_is_written_for_somebody_who_waits_is_taken_in_alone(services: Services) -> None:
     """Also where other runs have more, and where nothing was heard of the run for long."""
-    other = Journal(directory(desk, "other"), alive()).say(named("other"))
-    journal = Journal(directory(desk), alive()).say(named("otter")).log(range(5))
-    tick(desk)
-    desk.ingest._settle("r1", 0)
+    other = Journal(directory(services, "other"), alive()).say(named("other"))
+    journal = Journal(directory(services), alive()).say(named("otter")).log(range(5))
+    tick(services)
+    services.ingest._settle("r1", 0)
     other.log(range(500))
     journal.say(Edited(at_ns=time.time_ns(), by="ada", name="renamed"))
-    assert [change.run for change in desk.ingest.take_in("r1")] == ["r1"]
-    row = desk.storage.runs.get("r1")
+    assert [change.run for change in services.ingest.take_in("r1")] == ["r1"]
+    row = services.storage.runs.get("r1")
     assert row is not None
     assert row.name == "renamed"
 
 
-def test_what_fails_again_and_again_is_said_once(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_again_and_again_is_said_once(services: Services, capsys: pytest.CaptureFixture[str]) -> None:
     def fail(word: str) -> None:
         raise RuntimeError(word)
 
     for _ in range(100):
-        desk.follower._attempt(lambda: fail("one thing"))
-        desk.follower._attempt(lambda: fail("another"))
+        services.follower._attempt(lambda: fail("one thing"))
+        services.follower._attempt(lambda: fail("another"))
     said = capsys.readouterr().err
     assert (said.count("RuntimeError: one thing"), said.count("RuntimeError: another")) == (1, 1)

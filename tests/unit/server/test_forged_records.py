@@ -9,7 +9,7 @@ import pytest
 from holter.cli.main import main
 from holter.model.clock import Clock
 from holter.model.state import UNREADABLE
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.rebuilding import rebuild
 from holter.storage.opening import open_storage
 from holter.storage.runs import PLAIN_FIELDS
@@ -32,8 +32,8 @@ def forged(tmp_path_factory: pytest.TempPathFactory) -> ForgedData:
 
 
 @pytest.fixture(scope="module")
-def desk(forged: ForgedData) -> Iterator[Desk]:
-    found = Desk(DeskSettings(data=forged.data, kind="server"), {})
+def services(forged: ForgedData) -> Iterator[Services]:
+    found = Services(ServerSettings(data=forged.data, kind="server"), {})
     found.follower._tick()
     while found.ingest.is_behind:
         found.follower._tick()
@@ -46,29 +46,29 @@ def test_there_are_enough_kinds(forged: ForgedData) -> None:
     assert forged.refused == 0
 
 
-def test_what_is_taken_in_beside_them_is_exact(desk: Desk) -> None:
-    assert is_well(desk.storage)
+def test_what_is_taken_in_beside_them_is_exact(services: Services) -> None:
+    assert is_well(services.storage)
 
 
-def test_what_cannot_be_shown_says_so_and_there_is_little_of_it(desk: Desk, forged: ForgedData) -> None:
+def test_what_cannot_be_shown_says_so_and_there_is_little_of_it(services: Services, forged: ForgedData) -> None:
     kinds = {each.run: each.kinds[0] for each in forged.runs}
-    unreadable = {kinds[run].partition("=")[0] for run in desk.ingest.unreadable}
+    unreadable = {kinds[run].partition("=")[0] for run in services.ingest.unreadable}
     assert {each.partition(".")[0] for each in unreadable} == {"Opened", "header"}
-    assert len(desk.ingest.unreadable) < len(forged.runs) * 0.1
-    for run, because in desk.ingest.unreadable.items():
-        row = desk.storage.runs.get(run)
+    assert len(services.ingest.unreadable) < len(forged.runs) * 0.1
+    for run, because in services.ingest.unreadable.items():
+        row = services.storage.runs.get(run)
         assert row is not None
         assert (row.state, row.because) == (UNREADABLE, because)
 
 
-def test_the_page_says_why_a_run_cannot_be_shown(desk: Desk) -> None:
-    page = Page(desk)
+def test_the_page_says_why_a_run_cannot_be_shown(services: Services) -> None:
+    page = Page(services)
     of_all = {route.path: route for route in page.of_all}
     of_a_run = {route.path: route for route in page.of_a_run}
     told = msgspec.json.decode(page.ask(of_all["/info"]))["unreadable"]
-    assert told == dict(list(desk.ingest.unreadable.items())[:100])
+    assert told == dict(list(services.ingest.unreadable.items())[:100])
     listed = msgspec.json.decode(page.ask(of_all["/runs"], query={"filter": "state = unreadable", "limit": "1000"}))
-    assert {run["id"]: run["trouble"] for run in listed["runs"]} == desk.ingest.unreadable
+    assert {run["id"]: run["trouble"] for run in listed["runs"]} == services.ingest.unreadable
     for run, because in told.items():
         shown = msgspec.json.decode(page.ask(of_a_run["/runs/{run}"], run=run))
         assert (shown["state"], shown["trouble"], shown["because"]) == (UNREADABLE, because, because)
@@ -85,25 +85,25 @@ def test_an_index_made_again_has_all_of_them(forged: ForgedData, tmp_path: Path)
     storage.close()
 
 
-def test_the_page_shows_each_of_them(desk: Desk, forged: ForgedData) -> None:
-    page = Page(desk)
+def test_the_page_shows_each_of_them(services: Services, forged: ForgedData) -> None:
+    page = Page(services)
     for place, each in enumerate(forged.runs):
         for route in page.of_a_run:
-            # A verdict takes some milliseconds; the casebook is asked for all of them elsewhere.
+            # A verdict takes some milliseconds; the verdicts is asked for all of them elsewhere.
             if not route.path.endswith("/verdict") or place % 8 == 0:
                 page.ask(route, run=each.run)
         page.draw(each.run, ("step", "time", "relative", "v")[place % 4], group="config.x" if place % 8 > 3 else "")
 
 
-def test_the_page_shows_all_of_them_together(desk: Desk, forged: ForgedData) -> None:
-    page = Page(desk)
+def test_the_page_shows_all_of_them_together(services: Services, forged: ForgedData) -> None:
+    page = Page(services)
     for route in page.of_all:
         page.ask(route)
     table = next(route for route in page.of_all if route.path == "/runs")
     for field in (*PLAIN_FIELDS, "config.x", "summary.v"):
         said = page.ask(table, query={"sort": f"-{field}", "limit": "10000", "columns": "config,summary"})
         runs = {run["id"] for run in msgspec.json.decode(said)["runs"]}
-        assert len(runs) == len(desk.storage.runs.seen())
+        assert len(runs) == len(services.storage.runs.seen())
         assert "well" in runs
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from holter.errors import UsageError
-from holter.server.instance import Claim, Instance, claim_index
 from holter.server.local import claim_or_find
+from holter.server.process.instance import Claim, Instance, claim_index
 
 ME = Instance(pid=7, kind="ui", url="http://127.0.0.1:1/?token=secret")
 

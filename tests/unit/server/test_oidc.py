@@ -9,8 +9,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from holter.errors import Refused, UsageError
+from holter.server.security.accounts import Accounts
 from holter.server.security.oidc import Identity, OidcSettings, Provider, read_oidc
-from holter.server.security.people import People
 
 Key = ECKey | RSAKey | OctKey
 ISSUER = "https://login.example.org"
@@ -90,18 +90,18 @@ def test_an_answer_without_a_token_is_none(provider: Provider) -> None:
 
 
 def test_a_newcomer_gets_a_name_that_stands_for_nobody(tmp_path: Path) -> None:
-    people = People(str(tmp_path / "people.json"))
-    people.change_project("secret", kind="private", members={"ann": "writer"})
-    first = people.add_identity(Identity(ISSUER, "s1", "ann"), scope="write", now=1.0)
-    second = people.add_identity(
+    accounts = Accounts(str(tmp_path / "people.json"))
+    accounts.change_project("secret", kind="private", members={"ann": "writer"})
+    first = accounts.add_identity(Identity(ISSUER, "s1", "ann"), scope="write", now=1.0)
+    second = accounts.add_identity(
         Identity(ISSUER, "s2", "first"), scope="write", now=1.0, is_taken=lambda name: name == "first"
     )
-    odd = people.add_identity(Identity(ISSUER, "s3", "../é é"), scope="write", now=1.0)
+    odd = accounts.add_identity(Identity(ISSUER, "s3", "../é é"), scope="write", now=1.0)
     assert (first.name, second.name, odd.name) == ("ann-2", "first-2", "user")
     with pytest.raises(UsageError, match="that login is the user ann-2 already"):
-        people.add_user("another", scope="write", now=1.0, identity=Identity(ISSUER, "s1", ""))
-    assert people.roll.user_of(ISSUER, "s1") == first
-    assert people.roll.user_of("https://other.example", "s1") is None
+        accounts.add_user("another", scope="write", now=1.0, identity=Identity(ISSUER, "s1", ""))
+    assert accounts.roll.user_of(ISSUER, "s1") == first
+    assert accounts.roll.user_of("https://other.example", "s1") is None
 
 
 def test_settings_are_checked_before_anybody_comes() -> None:

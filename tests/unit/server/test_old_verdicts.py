@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog import verdict
-from holter.catalog.rules_stamp import rules_stamp
+from holter.catalog.judge import verdict
+from holter.catalog.read.rules_stamp import rules_stamp
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited

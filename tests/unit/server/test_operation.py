@@ -6,11 +6,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from holter.errors import Refused
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.exposition import Family, Sample, render
 from holter.server.operation import judge, metrics
-from holter.server.routing import Nothing, Visit
 from holter.server.security.access import Visitor
+from holter.server.transport.routing import Nothing, Visit
 
 GIB = 1 << 30
 
@@ -41,10 +41,10 @@ def test_whatever_is_in_a_label_is_read_back() -> None:
 
 
 def test_who_came_by_a_link_sees_runs_and_not_the_server(tmp_path: Path) -> None:
-    desk = Desk(DeskSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
     known = Visitor(id="k", name="ada", scope="read")
-    assert b"holter_index_lag_seconds 0\n" in metrics(Visit(desk=desk, visitor=known), Nothing()).data
+    assert b"holter_index_lag_seconds 0\n" in metrics(Visit(services=services, visitor=known), Nothing()).data
     guest = Visitor(id="g", name="a link of ada", scope="read", runs=("r1",))
     with pytest.raises(Refused, match="a link shows runs"):
-        metrics(Visit(desk=desk, visitor=guest), Nothing())
-    desk.close()
+        metrics(Visit(services=services, visitor=guest), Nothing())
+    services.close()

@@ -5,7 +5,7 @@ import gzip
 import pytest
 import zstandard
 
-from holter.server.packing import COLUMNS, JSON, choose, pack
+from holter.server.transport.packing import COLUMNS, JSON, choose, pack
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.pages import Pages, find_assets
 
 
@@ -50,10 +50,10 @@ def page(tmp_path: Path) -> Iterator[Browser]:
     (place / "index.html").write_text('<!doctype html><base href="./"><script src="assets/app.js"></script>')
     (place / "assets" / "app.js").write_text("plain")
     (place / "assets" / "app.js.gz").write_bytes(gzip.compress(b"packed"))
-    desk = Desk(DeskSettings(data=str(tmp_path / "data"), url="memory:", token="t" * 64, user="ada"), {})
-    app = Starlette(routes=[Route("/{path:path}", Pages(desk, place).answer)])
+    services = Services(ServerSettings(data=str(tmp_path / "data"), url="memory:", token="t" * 64, user="ada"), {})
+    app = Starlette(routes=[Route("/{path:path}", Pages(services, place).answer)])
     yield Browser(app)
-    desk.close()
+    services.close()
 
 
 def test_assets_come_packed_and_stay_in_caches(page: Browser) -> None:
@@ -90,7 +90,7 @@ def test_wrong_tokens_are_slowed_down_and_the_right_one_is_not(page: Browser) ->
 
 def test_a_page_built_anew_under_a_running_server_is_served_as_it_is_now(tmp_path: Path) -> None:
     assert find_assets(tmp_path) == {}
-    pages = Pages(Desk.__new__(Desk), tmp_path)
+    pages = Pages(Services.__new__(Services), tmp_path)
     (tmp_path / "index.html").write_text("new")
     pages._look_again()
     assert sorted(pages._assets) == ["index.html"]

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from holter.server import serving
-from holter.server.crowd import Crowd
+from holter.server.process.crowd import Crowd
 from holter.server.serving import PatientProtocol, listen
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holter.server.ingest import quiet_runs
-from holter.server.ingest.following import stamp_of
+from holter.server.ingest.followed_run import stamp_of
 from holter.server.ingest.quiet_runs import AT_LEAST, QuietRuns
 
 LONG_AGO = 1_700_000_000

@@ -8,11 +8,11 @@ import zstandard
 
 from holter.errors import Refused
 from holter.server.api.batches import AskedBatch, receive_batches
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.quota import Unpacking
-from holter.server.routing import Visit
 from holter.server.security.access import Visitor
 from holter.server.security.gate import ZSTD
+from holter.server.transport.routing import Visit
 from holter.wire.batches import Head, Range, encode_batch
 
 MIB = 1 << 20
@@ -27,15 +27,15 @@ def test_sixteen_messages_of_two_kilobytes_do_not_write_a_gigabyte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holter.server.api.ingest.time", SimpleNamespace(monotonic=lambda: 0.0))
-    desk = Desk(DeskSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
     who = Visitor(id="k", name="ada", scope="write")
     told = []
     for data in (message(60 * MIB), message(15 * MIB)):
         assert len(data) < 6_000
         for number in range(16):
-            visit = Visit(desk=desk, visitor=who, data=data, headers={"content-type": ZSTD})
+            visit = Visit(services=services, visitor=who, data=data, headers={"content-type": ZSTD})
             told += receive_batches([(visit, AskedBatch(run=f"r{number}"))])
-    desk.close()
+    services.close()
     written = sum(path.stat().st_size for path in (tmp_path / "runs").rglob("*") if path.is_file())
     assert written == 4 * 15 * MIB
     statuses = [answer.status for answer in told if isinstance(answer, Refused)]

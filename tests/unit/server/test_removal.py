@@ -11,9 +11,9 @@ from holter.model.records import Exited
 from holter.probes.identity import identify
 from holter.server.api import runs as module
 from holter.server.api.runs import AskedRemoval, delete_run
-from holter.server.desk import Desk, DeskSettings
-from holter.server.routing import Visit
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.security.access import Visitor
+from holter.server.transport.routing import Visit
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 
 
@@ -34,10 +34,10 @@ def visit(tmp_path: Path, sidecar: subprocess.Popen[bytes]) -> Iterator[Visit]:
     assert writer is not None
     exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=9, source="wait")
     Journal(directory, writer, kind="sidecar").say(exited).close()
-    desk = Desk(DeskSettings(data=str(tmp_path), url="memory:", token="t"), {})
-    desk.open()
-    yield Visit(desk=desk, visitor=Visitor(id="a", name="ada", scope="admin"))
-    desk.close()
+    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services.open()
+    yield Visit(services=services, visitor=Visitor(id="a", name="ada", scope="admin"))
+    services.close()
 
 
 def test_it_is_deleted_as_soon_as_its_sidecar_has_said_its_last_words(

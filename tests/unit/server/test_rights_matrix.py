@@ -13,12 +13,12 @@ import pytest
 
 from holter.model.records import Alerted, Finished, Flushed
 from holter.server import api
-from holter.server.admission import perform
 from holter.server.api.events import AskedEvents
-from holter.server.desk import Desk, DeskSettings
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
-from holter.server.routing import Route, Visit
 from holter.server.security.limits import Limiter, Rate
+from holter.server.transport.admission import perform
+from holter.server.transport.routing import Route, Visit
 from holter.testing.clocks import FakeClock
 from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
@@ -151,28 +151,28 @@ class Server:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.desk = Desk(DeskSettings(data=str(data), kind="server", url="memory:"), {})
+        self.services = Services(ServerSettings(data=str(data), kind="server", url="memory:"), {})
         self.keys: dict[str, str] = {}
         for who, known in PEOPLE.items():
             if known is not None:
-                self.keys[who] = self.desk.doorman.keys.add(known[0], known[1], now=1.0)[1]  # type: ignore[arg-type]
+                self.keys[who] = self.services.access.keys.add(known[0], known[1], now=1.0)[1]  # type: ignore[arg-type]
         self.journals: dict[str, RemoteJournal] = {}
         links = {"guest": [f"{word}-{kind}" for kind in KINDS for word in ("run", "dead")]}
         for who, runs in {**links, "guest of another run": ["other"]}.items():
-            self.keys[who] = self.desk.doorman.people.add_share(runs, by="oona", now=1.0, expires_at=None)[1]
-        self.desk.failures = Limiter(Rate(1e6, 1e6))
-        self.desk.open()
+            self.keys[who] = self.services.access.accounts.add_share(runs, by="oona", now=1.0, expires_at=None)[1]
+        self.services.failures = Limiter(Rate(1e6, 1e6))
+        self.services.open()
         for kind in KINDS:
-            self.desk.doorman.people.change_project(kind, kind=kind, members=dict(MEMBERS))  # type: ignore[arg-type]
+            self.services.access.accounts.change_project(kind, kind=kind, members=dict(MEMBERS))  # type: ignore[arg-type]
             self._send(f"run-{kind}", kind, exit_code=None)
             self._send(f"dead-{kind}", kind, exit_code=1)
-        wait_until(lambda: len(self.desk.storage.runs.projects()) == len(KINDS))
-        wait_until(lambda: all(self.desk.runs.project_of(run) for run in self.journals))
-        self._asking = Asking(self.desk)
+        wait_until(lambda: len(self.services.storage.runs.projects()) == len(KINDS))
+        wait_until(lambda: all(self.services.runs.project_of(run) for run in self.journals))
+        self._asking = Asking(self.services)
 
     def _send(self, run: str, kind: str, exit_code: int | None) -> None:
         """A run that died, or one that is alive: nothing that is asked of it here ends it."""
-        at_ns = self.desk.clock.now_ns()
+        at_ns = self.services.clock.now_ns()
         journal = RemoteJournal(self.data / "far" / run, run, clock=FakeClock(at_ns))
         journal.project = kind
         journal.describe()
@@ -182,12 +182,12 @@ class Server:
         if exit_code is not None:
             journal.say(Finished(at_ns=at_ns, exit_code=exit_code))
         self.journals[run] = journal
-        owner = self.desk.doorman.check(self.keys["owner"])
+        owner = self.services.access.check(self.keys["owner"])
         assert owner is not None
-        self.desk.arrivals.claim(owner, run, project=kind, journals=[journal.id])
-        send(self.desk.ingest, journal)
-        self.desk.ingest.accept_transcript(run, "output.log", offset=0, data=b"hello\n")
-        self.desk.follower.nudge()
+        self.services.arrivals.claim(owner, run, project=kind, journals=[journal.id])
+        send(self.services.ingest, journal)
+        self.services.ingest.accept_transcript(run, "output.log", offset=0, data=b"hello\n")
+        self.services.follower.nudge()
 
     def ask(self, route: Route, who: str, run: str, project: str) -> httpx.Response:
         """One request as somebody would make it."""
@@ -198,7 +198,7 @@ class Server:
 
     def close(self) -> None:
         self._asking.__exit__(None, None, None)
-        self.desk.close()
+        self.services.close()
 
 
 def request_of(
@@ -272,7 +272,9 @@ def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
 def test_whatever_lists_runs_asks_for_those_that_may_be_seen() -> None:
     files = sorted(Path(api.__path__[0]).glob("*.py"))
     assert len(files) > 10
-    around = re.compile(r"storage\.runs\.(query|projects|list_keys|seen)|desk\.runs\.(query|projects|list_keys|seen)")
+    around = re.compile(
+        r"storage\.runs\.(query|projects|list_keys|seen)|services\.runs\.(query|projects|list_keys|seen)"
+    )
     assert [path.name for path in files if around.search(path.read_text())] == []
 
 
@@ -330,12 +332,12 @@ SENDING = [route for route in load_routes() if ROUTES[name_of(route)] == "send" 
 
 @pytest.mark.parametrize("route", SENDING, ids=map(name_of, SENDING))
 def test_an_owner_who_may_not_send_to_the_project_any_more_is_refused(server: Server, route: Route) -> None:
-    people = server.desk.doorman.people
-    people.change_project("read-only", members={"oona": None})
+    accounts = server.services.access.accounts
+    accounts.change_project("read-only", members={"oona": None})
     try:
         assert server.ask(route, "owner", "run-read-only", "read-only").status_code == 403
     finally:
-        people.change_project("read-only", members={"oona": "writer"})
+        accounts.change_project("read-only", members={"oona": "writer"})
 
 
 @pytest.mark.parametrize("who", ["outsider who reads", "outsider who writes", "guest of another run"])
@@ -358,14 +360,14 @@ def told(answer: httpx.Response, run: str, project: str) -> str:
 @pytest.mark.parametrize("who", [who for who in PEOPLE if who != "stranger"])
 def test_a_live_stream_tells_everybody_what_they_may_see(server: Server, who: str) -> None:
     [route] = [route for route in load_routes() if route.path == "/events"]
-    visitor = server.desk.doorman.check(server.keys[who])
+    visitor = server.services.access.check(server.keys[who])
     assert visitor is not None
 
     async def listen() -> str:
-        after = server.desk.changes.seq
+        after = server.services.changes.seq
         for kind in (*KINDS, "open"):
-            server.desk.changes.note("rows", f"run-{kind}", project=kind, data={"run": f"run-{kind}"})
-        reply = perform(route, Visit(desk=server.desk, visitor=visitor), AskedEvents(after=after))
+            server.services.changes.note("rows", f"run-{kind}", project=kind, data={"run": f"run-{kind}"})
+        reply = perform(route, Visit(services=server.services, visitor=visitor), AskedEvents(after=after))
         assert reply.stream is not None
         return str((await anext(reply.stream)).decode())
 
@@ -379,11 +381,11 @@ def test_a_live_stream_tells_everybody_what_they_may_see(server: Server, who: st
 @pytest.mark.parametrize("who", PEOPLE)
 def test_runs_that_can_not_be_read_are_told_to_those_who_may_see_them(server: Server, who: str) -> None:
     [route] = [route for route in load_routes() if route.path == "/info"]
-    server.desk.ingest.unreadable |= {f"run-{kind}": "damaged" for kind in KINDS} | {"run-nowhere": "damaged"}
+    server.services.ingest.unreadable |= {f"run-{kind}": "damaged" for kind in KINDS} | {"run-nowhere": "damaged"}
     try:
         told = server.ask(route, who, "", "").json().get("unreadable", {})
     finally:
-        server.desk.ingest.unreadable.clear()
+        server.services.ingest.unreadable.clear()
     place = list(PEOPLE).index(who)
     seen = {f"run-{kind}" for kind in KINDS if EXPECTED["see"][kind][place] == OK}
     assert told.keys() - {"run-nowhere"} == seen

@@ -17,11 +17,11 @@ from holter.errors import (
     StorageFull,
     UsageError,
 )
-from holter.server.openapi import make_document
-from holter.server.problems import problem_of
 from holter.server.route_table import load_routes
-from holter.server.routing import Nothing, Route, read_asked
 from holter.server.security.gate import SAFE
+from holter.server.transport.openapi import make_document
+from holter.server.transport.problems import problem_of
+from holter.server.transport.routing import Nothing, Route, read_asked
 
 ROUTES = load_routes()
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]

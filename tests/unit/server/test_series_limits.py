@@ -11,7 +11,7 @@ from holter.api.remote import RemoteSource
 from holter.errors import UsageError
 from holter.server.api import series as module
 from holter.server.api.series import AskedPoints, AskedSeries, points, series
-from holter.server.routing import Visit
+from holter.server.transport.routing import Visit
 from holter.storage.opening import open_storage
 from holter.storage.series import Rows, SeriesBatch
 from holter.wire.binary_columns import decode_tables
@@ -28,7 +28,7 @@ def visit() -> Visit:
     values = np.stack([at * 1.0, at * 2.0, at * 3.0])
     rows = Rows(("a", "b", "c"), at, at * 1_000_000_000, at, values)
     storage.series.append(SeriesBatch("r1", "a" * 32, 0, STEPS, (rows,)))
-    return cast("Visit", SimpleNamespace(desk=SimpleNamespace(storage=storage)))
+    return cast("Visit", SimpleNamespace(services=SimpleNamespace(storage=storage)))
 
 
 def test_all_series_of_a_request_count_together(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,14 +40,14 @@ def test_all_series_of_a_request_count_together(visit: Visit, monkeypatch: pytes
 
 def test_no_more_is_read_than_is_answered(visit: Visit) -> None:
     read: list[int | None] = []
-    store = visit.desk.storage.series
+    store = visit.services.storage.series
 
     class Counted:
         def points(self, *args: Any, most: int | None = None, **more: Any) -> Any:  # noqa: ANN401  whatever comes
             read.append(most)
             return store.points(*args, most=most, **more)
 
-    counting = cast("Visit", SimpleNamespace(desk=SimpleNamespace(storage=SimpleNamespace(series=Counted()))))
+    counting = cast("Visit", SimpleNamespace(services=SimpleNamespace(storage=SimpleNamespace(series=Counted()))))
     [(about, columns)] = decode_tables(points(counting, AskedPoints(run="r1", key="b", limit=30)).data)
     assert (about["is_cut"], columns["step"].tolist()) == (True, list(range(30)))
     assert read == [31]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holter.server.together import Together
+from holter.server.transport.together import Together
 
 
 def test_those_who_come_while_others_are_answered_are_answered_together() -> None:

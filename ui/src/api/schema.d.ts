@@ -4,6 +4,114 @@
  */
 
 export interface paths {
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All users
+         * @description A question without parameters, an answer without content.
+         */
+        get: operations["list_users"];
+        put?: never;
+        /**
+         * Make a user
+         * @description A person, or a service such as a cluster's account.
+         */
+        post: operations["add_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Give a user another scope, or let them in no more: their keys and live streams end at once
+         * @description What is left out stays.
+         */
+        patch: operations["change_user"];
+        trace?: never;
+    };
+    "/api/v1/rights": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The projects of which something was decided
+         * @description A question without parameters, an answer without content.
+         */
+        get: operations["list_rights"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rights/{project}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Open or close a project, and give people roles in it
+         * @description What is left out stays; the role null takes a member out.
+         */
+        patch: operations["change_rights"];
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/senders/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let a user send to somebody else's run; idempotent
+         * @description A run, and a user who may send to it beside its owner, or may no more.
+         */
+        put: operations["let_in"];
+        post?: never;
+        /**
+         * Let a user send to somebody else's run no more; idempotent
+         * @description A run, and a user who may send to it beside its owner, or may no more.
+         */
+        delete: operations["let_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -434,114 +542,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/users": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * All users
-         * @description A question without parameters, an answer without content.
-         */
-        get: operations["list_users"];
-        put?: never;
-        /**
-         * Make a user
-         * @description A person, or a service such as a cluster's account.
-         */
-        post: operations["add_user"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/users/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Give a user another scope, or let them in no more: their keys and live streams end at once
-         * @description What is left out stays.
-         */
-        patch: operations["change_user"];
-        trace?: never;
-    };
-    "/api/v1/rights": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The projects of which something was decided
-         * @description A question without parameters, an answer without content.
-         */
-        get: operations["list_rights"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/rights/{project}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Open or close a project, and give people roles in it
-         * @description What is left out stays; the role null takes a member out.
-         */
-        patch: operations["change_rights"];
-        trace?: never;
-    };
-    "/api/v1/runs/{run}/senders/{user}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Let a user send to somebody else's run; idempotent
-         * @description A run, and a user who may send to it beside its owner, or may no more.
-         */
-        put: operations["let_in"];
-        post?: never;
-        /**
-         * Let a user send to somebody else's run no more; idempotent
-         * @description A run, and a user who may send to it beside its owner, or may no more.
-         */
-        delete: operations["let_out"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/projects": {
         parameters: {
             query?: never;
@@ -897,6 +897,74 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Nothing
+         * @description A question without parameters, an answer without content.
+         */
+        Nothing: Record<string, never>;
+        /**
+         * NewUser
+         * @description A person, or a service such as a cluster's account.
+         */
+        NewUser: {
+            name: string;
+            /**
+             * @default write
+             * @enum {unknown}
+             */
+            scope: "admin" | "read" | "write";
+            /**
+             * @default person
+             * @enum {unknown}
+             */
+            kind: "person" | "service";
+        };
+        /**
+         * ChangedUser
+         * @description What is left out stays.
+         */
+        ChangedUser: {
+            name: string;
+            /** @default null */
+            scope: ("admin" | "read" | "write") | null;
+            /** @default null */
+            is_disabled: boolean | null;
+        };
+        /**
+         * ChangedProject
+         * @description What is left out stays; the role null takes a member out.
+         */
+        ChangedProject: {
+            project: string;
+            /** @default null */
+            kind: ("open" | "private" | "read-only") | null;
+            /** @default {} */
+            members: {
+                [key: string]: ("reader" | "writer") | null;
+            };
+            /** @default null */
+            bounds: components["schemas"]["Bounds"] | null;
+        };
+        /**
+         * Bounds
+         * @description How long and how much is kept of a project; None for no bound.
+         */
+        Bounds: {
+            /** @default null */
+            keep_days: number | null;
+            /** @default false */
+            keeps_tagged: boolean;
+            /** @default null */
+            most_bytes: number | null;
+        };
+        /**
+         * AskedSender
+         * @description A run, and a user who may send to it beside its owner, or may no more.
+         */
+        AskedSender: {
+            run: string;
+            user: string;
+        };
+        /**
          * AskedAudit
          * @description The newest acts: of one user, of one kind, since a time and before another, in seconds since 1970.
          */
@@ -984,11 +1052,6 @@ export interface components {
         AskedFlushes: {
             runs: string;
         };
-        /**
-         * Nothing
-         * @description A question without parameters, an answer without content.
-         */
-        Nothing: Record<string, never>;
         /**
          * Login
          * @description A key, or the token of `holter ui`.
@@ -1094,69 +1157,6 @@ export interface components {
             device_code: string;
             /** @default login */
             name: string;
-        };
-        /**
-         * NewUser
-         * @description A person, or a service such as a cluster's account.
-         */
-        NewUser: {
-            name: string;
-            /**
-             * @default write
-             * @enum {unknown}
-             */
-            scope: "admin" | "read" | "write";
-            /**
-             * @default person
-             * @enum {unknown}
-             */
-            kind: "person" | "service";
-        };
-        /**
-         * ChangedUser
-         * @description What is left out stays.
-         */
-        ChangedUser: {
-            name: string;
-            /** @default null */
-            scope: ("admin" | "read" | "write") | null;
-            /** @default null */
-            is_disabled: boolean | null;
-        };
-        /**
-         * ChangedProject
-         * @description What is left out stays; the role null takes a member out.
-         */
-        ChangedProject: {
-            project: string;
-            /** @default null */
-            kind: ("open" | "private" | "read-only") | null;
-            /** @default {} */
-            members: {
-                [key: string]: ("reader" | "writer") | null;
-            };
-            /** @default null */
-            bounds: components["schemas"]["Bounds"] | null;
-        };
-        /**
-         * Bounds
-         * @description How long and how much is kept of a project; None for no bound.
-         */
-        Bounds: {
-            /** @default null */
-            keep_days: number | null;
-            /** @default false */
-            keeps_tagged: boolean;
-            /** @default null */
-            most_bytes: number | null;
-        };
-        /**
-         * AskedSender
-         * @description A run, and a user who may send to it beside its owner, or may no more.
-         */
-        AskedSender: {
-            run: string;
-            user: string;
         };
         /**
          * AskedCrashes
@@ -1324,6 +1324,53 @@ export interface components {
             run: string;
             /** @default  */
             reason: string;
+        };
+        /**
+         * UsersJson
+         * @description The oldest first.
+         */
+        UsersJson: {
+            users: components["schemas"]["UserJson"][];
+        };
+        /**
+         * UserJson
+         * @description A user; none of their keys may do more than their scope.
+         */
+        UserJson: {
+            name: string;
+            /** @enum {unknown} */
+            scope: "admin" | "read" | "write";
+            /** @enum {unknown} */
+            kind: "person" | "service";
+            made_at: number;
+            is_disabled: boolean;
+        };
+        /**
+         * ProjectsJson
+         * @description By name; projects of which nothing was decided are open, and left out.
+         */
+        ProjectsJson: {
+            projects: components["schemas"]["ProjectJson"][];
+        };
+        /**
+         * ProjectJson
+         * @description How a project is open to the team, and who has a role in it.
+         */
+        ProjectJson: {
+            project: string;
+            /** @enum {unknown} */
+            kind: "open" | "private" | "read-only";
+            members: {
+                [key: string]: "reader" | "writer";
+            };
+            bounds: components["schemas"]["Bounds"];
+        };
+        /**
+         * Senders
+         * @description All users who may send to a run beside its owner.
+         */
+        Senders: {
+            users: string[];
         };
         /**
          * Acts
@@ -1576,53 +1623,6 @@ export interface components {
             user: string;
             key: string;
             expires_at: number;
-        };
-        /**
-         * UsersJson
-         * @description The oldest first.
-         */
-        UsersJson: {
-            users: components["schemas"]["UserJson"][];
-        };
-        /**
-         * UserJson
-         * @description A user; none of their keys may do more than their scope.
-         */
-        UserJson: {
-            name: string;
-            /** @enum {unknown} */
-            scope: "admin" | "read" | "write";
-            /** @enum {unknown} */
-            kind: "person" | "service";
-            made_at: number;
-            is_disabled: boolean;
-        };
-        /**
-         * ProjectsJson
-         * @description By name; projects of which nothing was decided are open, and left out.
-         */
-        ProjectsJson: {
-            projects: components["schemas"]["ProjectJson"][];
-        };
-        /**
-         * ProjectJson
-         * @description How a project is open to the team, and who has a role in it.
-         */
-        ProjectJson: {
-            project: string;
-            /** @enum {unknown} */
-            kind: "open" | "private" | "read-only";
-            members: {
-                [key: string]: "reader" | "writer";
-            };
-            bounds: components["schemas"]["Bounds"];
-        };
-        /**
-         * Senders
-         * @description All users who may send to a run beside its owner.
-         */
-        Senders: {
-            users: string[];
         };
         /**
          * Projects
@@ -1994,6 +1994,625 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_users: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsersJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @default write
+                     * @enum {unknown}
+                     */
+                    scope?: "admin" | "read" | "write";
+                    /**
+                     * @default person
+                     * @enum {unknown}
+                     */
+                    kind?: "person" | "service";
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default null */
+                    scope?: ("admin" | "read" | "write") | null;
+                    /** @default null */
+                    is_disabled?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_rights: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectsJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_rights: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default null */
+                    kind?: ("open" | "private" | "read-only") | null;
+                    /** @default {} */
+                    members?: {
+                        [key: string]: ("reader" | "writer") | null;
+                    };
+                    /** @default null */
+                    bounds?: components["schemas"]["Bounds"] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    let_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Senders"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    let_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Senders"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     audit: {
         parameters: {
             query?: {
@@ -3881,625 +4500,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceKey"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_users: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UsersJson"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    add_user: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    /**
-                     * @default write
-                     * @enum {unknown}
-                     */
-                    scope?: "admin" | "read" | "write";
-                    /**
-                     * @default person
-                     * @enum {unknown}
-                     */
-                    kind?: "person" | "service";
-                };
-            };
-        };
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UserJson"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    change_user: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @default null */
-                    scope?: ("admin" | "read" | "write") | null;
-                    /** @default null */
-                    is_disabled?: boolean | null;
-                };
-            };
-        };
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UserJson"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_rights: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProjectsJson"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    change_rights: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                project: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @default null */
-                    kind?: ("open" | "private" | "read-only") | null;
-                    /** @default {} */
-                    members?: {
-                        [key: string]: ("reader" | "writer") | null;
-                    };
-                    /** @default null */
-                    bounds?: components["schemas"]["Bounds"] | null;
-                };
-            };
-        };
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProjectJson"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    let_in: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                run: string;
-                user: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Senders"];
-                };
-            };
-            /** @description something else about the request is wrong */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description nothing can be taken in at the moment, or a fault of holter's own */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    let_out: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                run: string;
-                user: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description as before */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description the request can't be understood */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description no key, or one that is not known */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the key may not do this, or the request comes from another site */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description there is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description the answer */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Senders"];
                 };
             };
             /** @description something else about the request is wrong */

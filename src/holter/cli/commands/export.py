@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from holter.catalog.run_view import PROGRAM, LoadedRun
+from holter.catalog.read.run_view import PROGRAM, LoadedRun
 from holter.cli.choice import load_chosen
 from holter.cli.parser import add_run
 from holter.cli.row_formats import FORMATS, Encode

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.deletions import delete_run
-from holter.catalog.people import user_name
-from holter.catalog.removal import Candidate, Choice, Criteria, choose, protection
-from holter.catalog.trash import Trash, weigh
+from holter.catalog.change.deletions import delete_run
+from holter.catalog.change.removal import Candidate, Choice, Criteria, choose, protection
+from holter.catalog.change.trash import Trash, weigh
+from holter.catalog.change.user_name import user_name
 from holter.cli.choice import open_catalog
 from holter.cli.figures import began, clean, parse_duration, plural, size
 from holter.cli.parser import add_json

@@ -10,7 +10,7 @@ import itertools
 import sys
 import time
 
-from holter.catalog.run_view import RunView
+from holter.catalog.read.run_view import RunView
 from holter.cli.choice import open_catalog
 from holter.cli.figures import began, clean, duration, plural, values
 from holter.cli.parser import add_json, whole_number

@@ -6,8 +6,8 @@ it back.
 
 import argparse
 
-from holter.catalog.marking import DEAD, mark
-from holter.catalog.people import user_name
+from holter.catalog.change.marking import DEAD, mark
+from holter.catalog.change.user_name import user_name
 from holter.cli.choice import load_chosen
 from holter.cli.figures import clean
 from holter.errors import UsageError

@@ -21,10 +21,10 @@ import sys
 
 from msgspec import to_builtins
 
-from holter.cli import people
+from holter.cli import accounts
+from holter.cli.accounts import KINDS
 from holter.cli.figures import clean, plural, size
 from holter.cli.parser import add_json
-from holter.cli.people import KINDS
 from holter.cli.stdout import flush, print_json
 from holter.errors import UsageError
 from holter.journal.rundir import data_directory
@@ -84,11 +84,11 @@ def run(args: argparse.Namespace) -> int:
     data = _data(args)
     actions = {
         "serve": _serve,
-        "keys": people.keys,
-        "users": people.users,
-        "projects": people.projects,
-        "shares": people.shares,
-        "audit": people.audit,
+        "keys": accounts.keys,
+        "users": accounts.users,
+        "projects": accounts.projects,
+        "shares": accounts.shares,
+        "audit": accounts.audit,
         "backup": _backup,
         "rebuild": _rebuild,
         "check": _check,
@@ -140,7 +140,7 @@ def _serve(args: argparse.Namespace, data: str) -> int:
 
 def _backup(args: argparse.Namespace, data: str) -> int:
     _expect(args, 1, "holter server backup DIRECTORY")
-    from holter.server.backup import make_backup
+    from holter.server.domain.backup import make_backup
 
     copied = make_backup(data, args.words[0], environ=os.environ)
     print(f"{size(copied)} copied to {args.words[0]}; `holter server --data {args.words[0]}` serves the copy.")
@@ -153,7 +153,7 @@ def _rebuild(args: argparse.Namespace, data: str) -> int:
     from holter.model.state import read_lateness
     from holter.server.ingest.index_place import index_directory
     from holter.server.ingest.rebuilding import rebuild
-    from holter.server.instance import claim_index
+    from holter.server.process.instance import claim_index
 
     claim = claim_index(data, os.environ)
     try:
@@ -170,7 +170,7 @@ def _rebuild(args: argparse.Namespace, data: str) -> int:
 def _check(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server check")
     from holter.model.state import read_lateness
-    from holter.server.checking import Check
+    from holter.server.domain.checking import Check
     from holter.server.ingest.index_place import index_directory
     from holter.storage.opening import open_storage
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.cells import read_cells
-from holter.catalog.damage import Damage, find_damage
-from holter.catalog.gathering import gather
-from holter.catalog.run_view import LoadedRun
-from holter.catalog.stacks import stack_of
+from holter.catalog.judge.gathering import gather
+from holter.catalog.read.cells import read_cells
+from holter.catalog.read.damage import Damage, find_damage
+from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.stacks import stack_of
 from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines

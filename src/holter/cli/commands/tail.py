@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterable
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.following import Heard, RunFollower
-from holter.catalog.run_view import LoadedRun
+from holter.catalog.read.row_follower import Heard, RunFollower
+from holter.catalog.read.run_view import LoadedRun
 from holter.cli.choice import open_catalog
 from holter.cli.console_view import ConsoleTail, has_console
 from holter.cli.figures import clock_time, values

@@ -25,8 +25,8 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     data = open_catalog().data
-    from holter.server.instance import Instance
     from holter.server.local import Local, claim_or_find  # HTTP: only those pay for it who serve
+    from holter.server.process.instance import Instance
 
     claim = claim_or_find(data, os.environ)
     if isinstance(claim, Instance):
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         _show(claim.url, is_opened=not args.no_browser)
         return 0
     if args.while_pid is not None:
-        from holter.server.lifetime import leave_with
+        from holter.server.process.lifetime import leave_with
 
         leave_with(args.while_pid)
     with Local(data, os.environ, claim=claim, port=args.port) as local:

@@ -8,11 +8,11 @@ no cause can be named.
 import argparse
 import time
 
-from holter.catalog.explanation import as_json, explained
-from holter.catalog.fatal_cell import as_told
-from holter.catalog.gathering import gather
-from holter.catalog.run_view import LoadedRun
-from holter.catalog.stacks import stack_of
+from holter.catalog.judge.gathering import gather
+from holter.catalog.present.explanation import as_json, explained
+from holter.catalog.read.fatal_cell import as_told
+from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.stacks import stack_of
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
 from holter.cli.parser import add_json, add_run

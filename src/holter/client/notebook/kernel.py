@@ -175,7 +175,10 @@ class Kernel:
 
 def _add_to(directory: str, asked: KernelAsked, *, run: str, attempt: int) -> None:
     """Write it beside a run that has ended and keeps nothing itself any more."""
-    from holter.catalog.command_journal import as_command, write_down  # milliseconds that every `init()` would cost
+    from holter.catalog.change.command_journal import (  # milliseconds that every `init()` would cost
+        as_command,
+        write_down,
+    )
 
     write_down(directory, [asked], opened=as_command(run, attempt))
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from holter.server.routing import Route, Visit
 from holter.server.security.audit import Act
+from holter.server.transport.routing import Route, Visit
 
 
 class AskedAudit(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Acts(msgspec.Struct, frozen=True):
 
 def audit(visit: Visit, asked: AskedAudit) -> Acts:
     """What people did: logins, keys, users, rights, deletions, marks, exports"""
-    found = deque((act for act in visit.desk.audit.acts() if _fits(act, asked)), asked.limit + 1)
+    found = deque((act for act in visit.services.audit.acts() if _fits(act, asked)), asked.limit + 1)
     is_cut = len(found) > asked.limit
     shown = list(found)[-asked.limit :]
     return Acts([ActJson(act.at, act.user, act.act, act.key, act.what) for act in shown], is_cut)

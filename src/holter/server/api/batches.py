@@ -9,9 +9,9 @@ import msgspec
 from holter.errors import JournalError, UsageError
 from holter.journal.stop_request import read_stop_request
 from holter.server.api.ingest import unpacked
+from holter.server.domain.removal import has_taken_in
 from holter.server.ingest.received import Answer, Part
-from holter.server.removal import has_taken_in
-from holter.server.routing import Route, Visit
+from holter.server.transport.routing import Route, Visit
 from holter.wire.batches import MOST_RANGES, Head, Kept, decode_batch
 
 MOST_AT_ONCE = 32 << 20
@@ -61,12 +61,12 @@ def receive_batches(visits: Sequence[tuple[Visit, AskedBatch]]) -> list[Kept | E
 
 
 def _open(visit: Visit, run: str) -> _Message:
-    visit.desk.casebook.directory(run)
+    visit.services.verdicts.directory(run)
     head, datas = decode_batch(unpacked(visit))
     if len(head.ranges) > MOST_RANGES:
         raise UsageError(f"{len(head.ranges):,} ranges at once: {MOST_RANGES} are the most")
-    visit.desk.arrivals.admit(visit.who, run)
-    visit.desk.deletions.check(run)
+    visit.services.arrivals.admit(visit.who, run)
+    visit.services.deletions.check(run)
     parts = [
         Part(run=run, kind=each.kind, name=each.name, offset=each.offset, data=data)
         for each, data in zip(head.ranges, datas, strict=True)
@@ -78,8 +78,8 @@ def _keep(opened: dict[int, _Message], answers: list[Kept | Exception | None]) -
     """Bring what was opened to the disk, and answer it."""
     if not opened:
         return
-    desk = next(iter(opened.values())).visit.desk
-    kept = iter(desk.ingest.accept_all([part for message in opened.values() for part in message.parts]))
+    services = next(iter(opened.values())).visit.services
+    kept = iter(services.ingest.accept_all([part for message in opened.values() for part in message.parts]))
     for place, message in opened.items():
         message.answers = [next(kept) for _ in message.parts]
         try:
@@ -90,7 +90,7 @@ def _keep(opened: dict[int, _Message], answers: list[Kept | Exception | None]) -
 
 
 def _answer(message: _Message) -> Kept:
-    desk, run = message.visit.desk, message.run
+    services, run = message.visit.services, message.run
     offsets: dict[str, int] = {}
     refused: dict[str, str] = {}
     for part, answer in zip(message.parts, message.answers, strict=True):
@@ -99,16 +99,16 @@ def _answer(message: _Message) -> Kept:
         elif isinstance(answer, int):
             offsets[part.name] = answer
         else:
-            desk.deletions.check(run)  # its directory may have gone meanwhile
+            services.deletions.check(run)  # its directory may have gone meanwhile
             raise answer
-    has_taken_in(desk, run)
+    has_taken_in(services, run)
     return Kept(
         id=message.head.id,
         offsets=offsets,
         refused=refused,
-        stop=read_stop_request(desk.casebook.directory(run)),
-        pace_s=desk.pacer.note(
-            run, time.monotonic(), is_watched=desk.changes.readers > 0, behind_s=desk.ingest.behind_s
+        stop=read_stop_request(services.verdicts.directory(run)),
+        pace_s=services.pacer.note(
+            run, time.monotonic(), is_watched=services.changes.readers > 0, behind_s=services.ingest.behind_s
         ),
     )
 

@@ -7,7 +7,7 @@ import msgspec
 from holter.console.screen import without_colours
 from holter.errors import NoRun
 from holter.server.query.consoles import ShownLine, last_lines, next_hit, some_lines
-from holter.server.routing import Route, Visit
+from holter.server.transport.routing import Route, Visit
 from holter.storage.console import ConsoleRange
 
 STREAMS = {1: "stdout", 2: "stderr"}
@@ -56,7 +56,7 @@ class ConsoleJson(msgspec.Struct, frozen=True):
 
 def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
     """Lines that a run printed"""
-    storage = visit.desk.storage
+    storage = visit.services.storage
     names = list(storage.console.transcripts(asked.run))
     if not names and storage.runs.get(asked.run) is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}")
@@ -78,7 +78,7 @@ def _lines_around(visit: Visit, asked: AskedConsole, name: str, hit: int, /) -> 
     around = asked.around or 0
     start = max(0, hit - around)
     wanted = ConsoleRange(hit + around + 1 - start, start=start)
-    return some_lines(visit.desk.storage, asked.run, transcript=name, wanted=wanted)
+    return some_lines(visit.services.storage, asked.run, transcript=name, wanted=wanted)
 
 
 def _range(asked: AskedConsole) -> ConsoleRange:
@@ -89,7 +89,7 @@ def _range(asked: AskedConsole) -> ConsoleRange:
 
 
 def _total(visit: Visit, run: str, name: str) -> int:
-    last = visit.desk.storage.console.lines(run, name, wanted=ConsoleRange(1)) if name else []
+    last = visit.services.storage.console.lines(run, name, wanted=ConsoleRange(1)) if name else []
     return last[-1].number + 1 if last else 0
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from holter.errors import Refused
 from holter.server.live.changes import Wanted
-from holter.server.routing import Reply, Route, Visit
+from holter.server.transport.routing import Reply, Route, Visit
 
 MOST_STREAMS = 500
 MEDIA = "text/event-stream"
@@ -25,18 +25,18 @@ class AskedEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 def events(visit: Visit, asked: AskedEvents) -> Reply:
     """What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`; `reset` after a gap"""
-    desk = visit.desk
-    if desk.changes.readers >= MOST_STREAMS:
+    services = visit.services
+    if services.changes.readers >= MOST_STREAMS:
         raise Refused(503, "too many live streams", do="close some pages", retry_s=30)
     sent = visit.headers.get("last-event-id", "")
     after = int(sent) if sent.isdecimal() and len(sent) < 19 else asked.after
     wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run))
     visitor = visit.who
-    stream = desk.changes.follow(
+    stream = services.changes.follow(
         after,
         wanted,
-        is_welcome=lambda: desk.doorman.is_welcome(visitor),
-        shown=lambda: desk.doorman.rights(visitor).may_see,
+        is_welcome=lambda: services.access.is_welcome(visitor),
+        shown=lambda: services.access.rights(visitor).may_see,
     )
     # A proxy that waits for the end of an answer would wait for ever.
     return Reply(stream=stream, media=MEDIA, headers={"x-accel-buffering": "no"})

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from holter.errors import NoRun, Refused
 from holter.server.api.runs import AskedRun
 from holter.server.query.run_files import RunFile, checked_name, list_files, media_of, open_file
-from holter.server.routing import Reply, Route, Visit
+from holter.server.transport.routing import Reply, Route, Visit
 
 CHUNK_BYTES = 256 << 10
 # What a program or a colleague put there is shown, but does nothing: no script, no request, no origin.
@@ -45,10 +45,10 @@ class Content(msgspec.Struct, frozen=True):
 
 def list_run_files(visit: Visit, asked: AskedRun) -> RunFiles:
     """The files of a run but its journals"""
-    directory = visit.desk.casebook.directory(asked.run)
+    directory = visit.services.verdicts.directory(asked.run)
     if not os.path.isdir(directory):
         raise NoRun(f"there is no run {asked.run!r}")
-    return RunFiles(list_files(visit.desk.storage, asked.run, directory=directory))
+    return RunFiles(list_files(visit.services.storage, asked.run, directory=directory))
 
 
 def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
@@ -80,9 +80,9 @@ def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
 
 def _find(visit: Visit, run: str, path: str) -> Content:
     try:
-        file = open_file(visit.desk.casebook.directory(run), path)
+        file = open_file(visit.services.verdicts.directory(run), path)
     except NoRun:
-        blobs = visit.desk.storage.blobs
+        blobs = visit.services.storage.blobs
         digest = blobs.attached(run).get(path)
         size = blobs.size(digest) if digest is not None else None
         if digest is None or size is None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from holter.server.routing import Route, Visit
+from holter.server.transport.routing import Route, Visit
 
 MOST_RUNS = 100
 MOST_MARKS = 1000
@@ -39,7 +39,7 @@ def flushes(visit: Visit, asked: AskedFlushes) -> Flushes:
 
 
 def _of_run(visit: Visit, run: str) -> FlushesOfRun | None:
-    events = visit.desk.storage.console.events(run, ["Flushed"])
+    events = visit.services.storage.console.events(run, ["Flushed"])
     if not events:
         return None
     every = -(-len(events) // MOST_MARKS)

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from holter.errors import Refused
-from holter.server.routing import Nothing, Reply, Route, Visit
 from holter.server.security.access import SESSION_S
 from holter.server.security.audit import Act
+from holter.server.transport.routing import Nothing, Reply, Route, Visit
 from holter.version import __version__
 
 MOST_UNREADABLE = 100
@@ -59,21 +59,21 @@ class LoggedIn(msgspec.Struct, frozen=True):
 
 def info(visit: Visit, asked: Nothing) -> Info:
     """What this server is and who asks"""
-    desk, visitor = visit.desk, visit.visitor
-    issuer = urlsplit(desk.oidc.settings.issuer).netloc if desk.oidc is not None else ""
-    known = Info(version=__version__, kind=desk.settings.kind, needs_login=visitor is None, login_server=issuer)
+    services, visitor = visit.services, visit.visitor
+    issuer = urlsplit(services.oidc.settings.issuer).netloc if services.oidc is not None else ""
+    known = Info(version=__version__, kind=services.settings.kind, needs_login=visitor is None, login_server=issuer)
     if visitor is None:
         return known
-    lag = desk.ingest.lag
+    lag = services.ingest.lag
     return msgspec.structs.replace(
         known,
-        address=desk.settings.address,
-        directory=desk.data if visitor.scope == "admin" else None,
+        address=services.settings.address,
+        directory=services.data if visitor.scope == "admin" else None,
         user=visitor.name,
         scopes=visitor.scopes,
-        csrf=desk.doorman.csrf(visitor.session),
-        seq=desk.changes.seq,
-        trouble=str(desk.follower.trouble or ""),
+        csrf=services.access.csrf(visitor.session),
+        seq=services.changes.seq,
+        trouble=str(services.follower.trouble or ""),
         behind_s=round(lag.seconds, 3),
         behind_messages=lag.messages,
         behind_bytes=lag.bytes,
@@ -82,7 +82,7 @@ def info(visit: Visit, asked: Nothing) -> Info:
 
 
 def _unreadable(visit: Visit) -> dict[str, str]:
-    found = visit.desk.ingest.unreadable.copy()
+    found = visit.services.ingest.unreadable.copy()
     if visit.rights.is_limited:
         found = {run: because for run, because in found.items() if visit.runs.has(run)}
     return dict(islice(found.items(), MOST_UNREADABLE))
@@ -90,28 +90,28 @@ def _unreadable(visit: Visit) -> dict[str, str]:
 
 def login(visit: Visit, asked: Login) -> Reply:
     """Log in with a key; the answer sets a cookie"""
-    visitor = visit.desk.doorman.check(asked.key)
+    visitor = visit.services.access.check(asked.key)
     if visitor is None:
-        visit.desk.failures.spend(visit.address, time.monotonic())
-        visit.desk.audit.note(Act(at=visit.desk.now(), user="", act="login-refused"))
+        visit.services.failures.spend(visit.address, time.monotonic())
+        visit.services.audit.note(Act(at=visit.services.now(), user="", act="login-refused"))
         raise Refused(401, "this key is not known here", do="`holter server keys add NAME` makes a key")
-    session = visit.desk.doorman.open_session(visitor)
-    visit.desk.audit.note(Act(at=visit.desk.now(), user=visitor.user, act="login", key=visitor.id))
-    known = LoggedIn(visitor.name, visitor.scopes, visit.desk.doorman.csrf(session))
+    session = visit.services.access.open_session(visitor)
+    visit.services.audit.note(Act(at=visit.services.now(), user=visitor.user, act="login", key=visitor.id))
+    known = LoggedIn(visitor.name, visitor.scopes, visit.services.access.csrf(session))
     return Reply(data=msgspec.json.encode(known), headers={"set-cookie": session_cookie(visit, session)})
 
 
 def logout(visit: Visit, asked: Nothing) -> Reply:
     """End the session: its cookie is worthless from now on, here and wherever a copy of it is"""
     if visit.who.session:
-        visit.desk.doorman.end_session(visit.who.session)
-        visit.desk.changes.end_unwelcome()
+        visit.services.access.end_session(visit.who.session)
+        visit.services.changes.end_unwelcome()
     return Reply(data=b"{}", headers={"set-cookie": session_cookie(visit, "")})
 
 
 def session_cookie(visit: Visit, session: str) -> str:
     """The header that sets the cookie, or removes it for an empty session."""
-    return cookie_text(visit.desk.doorman.cookie, session, is_secure=visit.is_secure)
+    return cookie_text(visit.services.access.cookie, session, is_secure=visit.is_secure)
 
 
 def cookie_text(name: str, session: str, *, is_secure: bool) -> str:

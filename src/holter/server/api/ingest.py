@@ -7,13 +7,13 @@ import msgspec
 
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, read_stop_request
+from holter.server.domain.removal import taking_in
 from holter.server.ingest.holdings import journal_offsets, transcript_offsets
 from holter.server.ingest.quota import Unpacking
 from holter.server.ingest.uploads import name_upload
 from holter.server.query.run_files import checked_name
-from holter.server.removal import taking_in
-from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.gate import ZSTD
+from holter.server.transport.routing import Nothing, Route, Visit
 from holter.wire.batches import MOST_CLAIMED
 
 # Senders send a third of it at most.
@@ -100,22 +100,22 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 def claim(visit: Visit, asked: AskedClaim) -> Holdings:
     """What the server has of a run, and by which id: another where somebody else has a run with the one asked for"""
-    visit.desk.casebook.directory(asked.run)
-    run = visit.desk.arrivals.claim(visit.who, asked.run, project=asked.project, journals=asked.journals)
+    visit.services.verdicts.directory(asked.run)
+    run = visit.services.arrivals.claim(visit.who, asked.run, project=asked.project, journals=asked.journals)
     return _holdings(visit, run)
 
 
 def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
     """What the server has of a run"""
-    visit.desk.casebook.directory(asked.run)
-    visit.desk.arrivals.check(visit.who, asked.run)
+    visit.services.verdicts.directory(asked.run)
+    visit.services.arrivals.check(visit.who, asked.run)
     return _holdings(visit, asked.run)
 
 
 def _holdings(visit: Visit, run: str) -> Holdings:
-    visit.desk.deletions.check(run)
-    directory = visit.desk.casebook.directory(run)
-    blobs = visit.desk.storage.blobs
+    visit.services.deletions.check(run)
+    directory = visit.services.verdicts.directory(run)
+    blobs = visit.services.storage.blobs
     files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(run).items()}
     return Holdings(
         run=run,
@@ -129,31 +129,31 @@ def _holdings(visit: Visit, run: str) -> Holdings:
 def receive_journal(visit: Visit, asked: JournalRange) -> KeptRange:
     """Keep a range of a journal; a repeat is a no-op"""
     data = unpacked(visit)
-    visit.desk.arrivals.admit(visit.who, asked.run)
-    with taking_in(visit.desk, asked.run):
-        offset = visit.desk.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
+    visit.services.arrivals.admit(visit.who, asked.run)
+    with taking_in(visit.services, asked.run):
+        offset = visit.services.ingest.accept(asked.journal, asked.run, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
 
 
 def receive_transcript(visit: Visit, asked: TranscriptRange) -> KeptRange:
     """Keep a range of a file of the console; a repeat is a no-op"""
     data = unpacked(visit)
-    visit.desk.arrivals.admit(visit.who, asked.run)
-    with taking_in(visit.desk, asked.run):
-        offset = visit.desk.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
+    visit.services.arrivals.admit(visit.who, asked.run)
+    with taking_in(visit.services, asked.run):
+        offset = visit.services.ingest.accept_transcript(asked.run, asked.name, offset=asked.offset, data=data)
     return _kept(visit, asked.run, offset)
 
 
 def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
     """Keep a range of a file; the file is there when all of it is"""
-    directory = visit.desk.casebook.directory(asked.run)
+    directory = visit.services.verdicts.directory(asked.run)
     name = checked_name(asked.path)
-    blobs = visit.desk.storage.blobs
-    data = _unpacked(visit, MOST_FILE_BYTES, visit.desk.unpacking_files)
+    blobs = visit.services.storage.blobs
+    data = _unpacked(visit, MOST_FILE_BYTES, visit.services.unpacking_files)
     if asked.offset + len(data) > asked.total:
         raise Refused(400, f"the range ends behind the {asked.total:,} bytes that the file has")
-    visit.desk.arrivals.admit(visit.who, asked.run)
-    with taking_in(visit.desk, asked.run):
+    visit.services.arrivals.admit(visit.who, asked.run)
+    with taking_in(visit.services, asked.run):
         have = blobs.stage(asked.sha256, data, offset=asked.offset)
         if have < asked.total:
             return KeptFile(have, is_complete=False)
@@ -165,24 +165,24 @@ def receive_file(visit: Visit, asked: FileRange) -> KeptFile:
 
 def restore(visit: Visit, asked: AskedHoldings) -> Nothing:
     """Take a run again that was deleted; idempotent"""
-    visit.desk.casebook.directory(asked.run)
-    for run in visit.desk.arrivals.names(visit.who, asked.run):
-        visit.desk.deletions.forget(run)
+    visit.services.verdicts.directory(asked.run)
+    for run in visit.services.arrivals.names(visit.who, asked.run):
+        visit.services.deletions.forget(run)
     return Nothing()
 
 
 def _kept(visit: Visit, run: str, offset: int) -> KeptRange:
-    return KeptRange(offset, read_stop_request(visit.desk.casebook.directory(run)))
+    return KeptRange(offset, read_stop_request(visit.services.verdicts.directory(run)))
 
 
 def unpacked(visit: Visit) -> bytes:
     """Rows and texts as they were before they were packed, not more than is allowed. Raises Refused, StorageError."""
-    return _unpacked(visit, MOST_UNPACKED_BYTES, visit.desk.unpacking)
+    return _unpacked(visit, MOST_UNPACKED_BYTES, visit.services.unpacking)
 
 
 def _unpacked(visit: Visit, most: int, allowance: Unpacking) -> bytes:
-    if visit.desk.follower.trouble is not None:
-        raise visit.desk.follower.trouble
+    if visit.services.follower.trouble is not None:
+        raise visit.services.follower.trouble
     if visit.headers.get("content-type", "").partition(";")[0].strip().lower() != ZSTD:
         return visit.data
     import zstandard

@@ -6,7 +6,7 @@ import msgspec
 
 from holter.errors import NoRun
 from holter.server.ingest.digesting import SYSTEM
-from holter.server.routing import Route, Visit
+from holter.server.transport.routing import Route, Visit
 from holter.storage.filters import Compare
 from holter.storage.runs import RunQuery
 
@@ -64,7 +64,7 @@ class MetricKeys(msgspec.Struct, frozen=True):
 
 def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
     """The series of a run"""
-    row = visit.desk.storage.runs.get(asked.run)
+    row = visit.services.storage.runs.get(asked.run)
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}")
     wanted = asked.search.lower()
@@ -78,7 +78,7 @@ def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
                 _number(row.summary.get(each.key)),
                 each.key.startswith(SYSTEM),
             )
-            for each in visit.desk.storage.series.list_series(asked.run)
+            for each in visit.services.storage.series.list_series(asked.run)
             if wanted in each.key.lower()
         ]
     )
@@ -88,16 +88,16 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
     """The names of metrics over several runs"""
     named = [run for run in asked.runs.split(",") if run][:MOST_RUNS]
     wanted = asked.search.lower()
-    counted = visit.desk.storage.series.count_keys(named or _newest(visit, asked.project))
+    counted = visit.services.storage.series.count_keys(named or _newest(visit, asked.project))
     keys = [MetricKey(key, runs) for key, runs in sorted(counted.items()) if wanted in key.lower()]
     return MetricKeys(keys[: asked.limit], len(keys))
 
 
 def _newest(visit: Visit, project: str | None) -> list[str]:
-    desk = visit.desk
+    services = visit.services
     query = RunQuery(
-        now_ns=desk.clock.now_ns(),
-        lateness=desk.lateness,
+        now_ns=services.clock.now_ns(),
+        lateness=services.lateness,
         where=Compare("project", "=", project) if project is not None else None,
         columns=("id",),
         count=MOST_RUNS,

@@ -6,10 +6,10 @@ import msgspec
 
 from holter.errors import Refused
 from holter.server.api.info import session_cookie
-from holter.server.routing import Nothing, Reply, Route, Visit
 from holter.server.security.access import Visitor
 from holter.server.security.audit import Act
 from holter.server.security.oidc import Identity, Provider, new_secret
+from holter.server.transport.routing import Nothing, Reply, Route, Visit
 
 WITHIN_S = 600
 KEY_DAYS = 90
@@ -63,7 +63,7 @@ def begin_login(visit: Visit, asked: Nothing) -> Reply:
     provider = _provider(visit)
     state, nonce, verifier = new_secret(), new_secret(), new_secret()
     url = provider.authorization_url(_redirect_uri(visit), state=state, nonce=nonce, verifier=verifier)
-    kept = visit.desk.doorman.sign_for(WITHIN_S, f"{state}~{nonce}~{verifier}")
+    kept = visit.services.access.sign_for(WITHIN_S, f"{state}~{nonce}~{verifier}")
     # Lax: the browser must bring it when it comes back from the other site.
     secure = "; Secure" if visit.is_secure else ""
     cookie = f"{_cookie(visit)}={kept}; Path=/; HttpOnly; SameSite=Lax; Max-Age={WITHIN_S}{secure}"
@@ -75,13 +75,13 @@ def come_back(visit: Visit, asked: CameBack) -> Reply:
     provider = _provider(visit)
     if asked.error:
         raise Refused(401, "the login server refuses this login", why=asked.error_description or asked.error)
-    kept = visit.desk.doorman.signed_cookie(visit.headers, _cookie(visit))
+    kept = visit.services.access.signed_cookie(visit.headers, _cookie(visit))
     state, nonce, verifier = (kept or "~~").split("~")
     if not kept or state != asked.state or (asked.iss and asked.iss != provider.settings.issuer):
         raise Refused(400, "this login was not begun here", why="or longer than ten minutes ago", do="log in again")
     who = provider.redeem(asked.code, _redirect_uri(visit), nonce=nonce, verifier=verifier)
     visitor = _visitor(visit, who)
-    session = visit.desk.doorman.open_session(visitor)
+    session = visit.services.access.open_session(visitor)
     _note(visit, visitor)
     # Its code is spent; the first page is two steps up from here.
     headers = {
@@ -95,7 +95,7 @@ def come_back(visit: Visit, asked: CameBack) -> Reply:
 
 def begin_device(visit: Visit, asked: Nothing) -> Device:
     """Begin a login that is confirmed on another device, for a terminal without a browser"""
-    visit.desk.logins.spend("device", visit.desk.now())
+    visit.services.logins.spend("device", visit.services.now())
     answer = _provider(visit).begin_device()
     return Device(
         user_code=str(answer.get("user_code", "")),
@@ -109,14 +109,14 @@ def begin_device(visit: Visit, asked: Nothing) -> Device:
 
 def finish_device(visit: Visit, asked: Confirmed) -> DeviceKey:
     """A key for who has confirmed a login on another device; 428 while nobody has"""
-    visit.desk.logins.spend("device", visit.desk.now())
+    visit.services.logins.spend("device", visit.services.now())
     visitor = _visitor(visit, _provider(visit).redeem_device(asked.device_code))
-    now = visit.desk.now()
+    now = visit.services.now()
     expires_at = now + KEY_DAYS * 86400
-    scope = visit.desk.doorman.people.roll.users[visitor.user].scope
+    scope = visit.services.access.accounts.roll.users[visitor.user].scope
     # A key on a login node sends runs; who administers does so from the page or with a key made for it.
     limited = "write" if scope == "admin" else scope
-    keys = visit.desk.doorman.keys
+    keys = visit.services.access.keys
     for old in keys.all():
         if (old.user, old.name) == (visitor.user, asked.name):  # of the last login on that machine
             keys.revoke(old.id)
@@ -128,17 +128,17 @@ def finish_device(visit: Visit, asked: Confirmed) -> DeviceKey:
 def _visitor(visit: Visit, who: Identity) -> Visitor:
     """The user whom an identity is; made where they may come by themselves. Raises Refused."""
     provider = _provider(visit)
-    people = visit.desk.doorman.people
-    user = people.roll.user_of(who.issuer, who.subject)
+    accounts = visit.services.access.accounts
+    user = accounts.roll.user_of(who.issuer, who.subject)
     if user is None and provider.settings.new_users is not None:
         scope = provider.settings.new_users
-        user = people.add_identity(who, scope=scope, now=visit.desk.now(), is_taken=visit.desk.is_somebody)
+        user = accounts.add_identity(who, scope=scope, now=visit.services.now(), is_taken=visit.services.is_somebody)
         what = {"name": user.name, "subject": who.subject}
-        visit.desk.audit.note(Act(at=visit.desk.now(), user=user.name, act="user-made", what=what))
-    visitor = visit.desk.doorman.visitor_of(user.name) if user is not None else None
+        visit.services.audit.note(Act(at=visit.services.now(), user=user.name, act="user-made", what=what))
+    visitor = visit.services.access.visitor_of(user.name) if user is not None else None
     if visitor is None:
-        visit.desk.audit.note(
-            Act(at=visit.desk.now(), user=who.name[:100], act="login-refused", what={"subject": who.subject})
+        visit.services.audit.note(
+            Act(at=visit.services.now(), user=who.name[:100], act="login-refused", what={"subject": who.subject})
         )
         raise Refused(
             403,
@@ -150,13 +150,13 @@ def _visitor(visit: Visit, who: Identity) -> Visitor:
 
 
 def _note(visit: Visit, visitor: Visitor, **what: str) -> None:
-    visit.desk.audit.note(Act(at=visit.desk.now(), user=visitor.user, act="login", what={"by": "oidc", **what}))
+    visit.services.audit.note(Act(at=visit.services.now(), user=visitor.user, act="login", what={"by": "oidc", **what}))
 
 
 def _provider(visit: Visit) -> Provider:
-    if visit.desk.oidc is None:
+    if visit.services.oidc is None:
         raise Refused(404, "this server has no login server", do="log in with a key")
-    return visit.desk.oidc
+    return visit.services.oidc
 
 
 def _redirect_uri(visit: Visit) -> str:
@@ -167,7 +167,7 @@ def _redirect_uri(visit: Visit) -> str:
 
 
 def _cookie(visit: Visit) -> str:
-    return f"{visit.desk.doorman.cookie}-oidc"
+    return f"{visit.services.access.cookie}-oidc"
 
 
 ROUTES = [

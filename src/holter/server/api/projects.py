@@ -7,7 +7,7 @@ import msgspec
 from holter.model.state import CRASHED, FAILED, PREEMPTED, RUNNING
 from holter.server.query.briefs import BRIEF, RunBrief, brief_from
 from holter.server.query.deaths import each_once
-from holter.server.routing import Nothing, Route, Visit
+from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Among, Compare, Filter
 from holter.storage.runs import RunQuery, SortKey
 
@@ -80,7 +80,7 @@ def list_projects(visit: Visit, asked: Nothing) -> Projects:
 
 def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
     """Runs that died within a day, are late, or have warned"""
-    recent = All((_DEAD, Compare("ended_at", ">", visit.desk.now() - DAY_S)))
+    recent = All((_DEAD, Compare("ended_at", ">", visit.services.now() - DAY_S)))
     found = [Attention(because="died", text=run.cause or run.state, run=run) for run in _deaths(visit, recent)]
     for run in _find(visit, Compare("state", "=", RUNNING), MOST_ALIVE):
         if run.is_stale:
@@ -112,7 +112,7 @@ def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
 def _project(visit: Visit, name: str, count: int) -> Project:
     is_of_it = Compare("project", "=", name)
     newest = _find(visit, is_of_it, 1, sort="started_at")
-    recent = All((is_of_it, _DEAD, Compare("ended_at", ">", visit.desk.now() - DAY_S)))
+    recent = All((is_of_it, _DEAD, Compare("ended_at", ">", visit.services.now() - DAY_S)))
     return Project(
         name=name,
         runs=count,
@@ -123,41 +123,41 @@ def _project(visit: Visit, name: str, count: int) -> Project:
 
 
 def _count(visit: Visit, where: Filter) -> int:
-    desk = visit.desk
-    query = RunQuery(now_ns=desk.clock.now_ns(), lateness=desk.lateness, where=where, columns=("id",), count=0)
+    services = visit.services
+    query = RunQuery(now_ns=services.clock.now_ns(), lateness=services.lateness, where=where, columns=("id",), count=0)
     return visit.runs.query(query).total or 0
 
 
 def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "ended_at") -> list[RunBrief]:
-    desk = visit.desk
+    services = visit.services
     query = RunQuery(
-        now_ns=desk.clock.now_ns(),
-        lateness=desk.lateness,
+        now_ns=services.clock.now_ns(),
+        lateness=services.lateness,
         where=where,
         sort=(SortKey(sort, is_descending=True),),
         columns=(*BRIEF, "because"),
         count=count,
         is_counted=False,
     )
-    return [brief_from(desk.storage, fields) for fields in visit.runs.query(query).runs]
+    return [brief_from(services.storage, fields) for fields in visit.runs.query(query).runs]
 
 
 def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunBrief]:
     found = _find(visit, where, count)
-    rows = {run.id: visit.desk.storage.runs.get(run.id) for run in found}
+    rows = {run.id: visit.services.storage.runs.get(run.id) for run in found}
     return each_once(found, {run: row for run, row in rows.items() if row is not None})
 
 
 def _warning(visit: Visit, run: str) -> str | None:
-    now_ns = visit.desk.clock.now_ns()
-    for event in reversed(visit.desk.storage.console.events(run, ["Alerted"])):
+    now_ns = visit.services.clock.now_ns()
+    for event in reversed(visit.services.storage.console.events(run, ["Alerted"])):
         if event.fields.get("level") in WARNINGS and now_ns - event.at_ns < DAY_S * 1e9:
             return str(event.fields.get("title", ""))
     return None
 
 
 def _place(visit: Visit, run: RunBrief) -> str:
-    for event in reversed(visit.desk.storage.console.events(run.id, ["Raised"])):
+    for event in reversed(visit.services.storage.console.events(run.id, ["Raised"])):
         frames = event.fields.get("frames") or ()
         if event.fields.get("where", "main") == "main" and frames:
             last = frames[-1]

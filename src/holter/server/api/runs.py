@@ -5,19 +5,19 @@ from typing import Annotated, Any
 
 import msgspec
 
-from holter.catalog.command_journal import as_command, write_down
-from holter.catalog.removal import UNTOUCHED_S, protection
-from holter.catalog.resuming import resume_command
-from holter.catalog.run_view import MAIN, LoadedRun
-from holter.catalog.trash import weigh
+from holter.catalog.change.command_journal import as_command, write_down
+from holter.catalog.change.removal import UNTOUCHED_S, protection
+from holter.catalog.change.trash import weigh
+from holter.catalog.read.resuming import resume_command
+from holter.catalog.read.run_view import MAIN, LoadedRun
 from holter.errors import NoRun, Refused
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
 from holter.model.state import RUNNING, UNREADABLE
+from holter.server.domain.removal import remove_run
 from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
 from holter.server.query.tables import TableTexts, read_query
-from holter.server.removal import remove_run
-from holter.server.routing import Nothing, Route, Visit
+from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Compare
 from holter.storage.runs import RunQuery, RunRow
 from holter.wire.odd_numbers import in_words
@@ -127,32 +127,32 @@ def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
         start=asked.offset,
         count=asked.limit,
     )
-    desk = visit.desk
-    query = read_query(texts, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
+    services = visit.services
+    query = read_query(texts, now_ns=services.clock.now_ns(), lateness=services.lateness)
     page = visit.runs.query(_of_project(query, asked.project))
-    return RunTable(page.total or 0, [brief_from(desk.storage, fields, columns=columns) for fields in page.runs])
+    return RunTable(page.total or 0, [brief_from(services.storage, fields, columns=columns) for fields in page.runs])
 
 
 def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     """One run with all that is known of it beside its points"""
-    desk = visit.desk
-    row = desk.storage.runs.get(asked.run)
+    services = visit.services
+    row = services.storage.runs.get(asked.run)
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
-    brief = brief_of(desk.storage, row, now_ns=desk.clock.now_ns(), lateness=desk.lateness)
+    brief = brief_of(services.storage, row, now_ns=services.clock.now_ns(), lateness=services.lateness)
     return RunDetail(
         **{name: getattr(brief, name) for name in brief.__struct_fields__},
-        **(_untold(row) if row.state == UNREADABLE else _told(desk.casebook.load(asked.run))),
+        **(_untold(row) if row.state == UNREADABLE else _told(services.verdicts.load(asked.run))),
         config=in_words(row.config),
         summary=in_words(row.summary),
         notes=row.notes,
         entity=row.entity,
-        directory=desk.casebook.directory(asked.run) if visit.who.scope == "admin" else "",
-        marks=marks_of(desk.storage, asked.run),
-        has_console=bool(desk.storage.console.transcripts(asked.run)),
-        keys=len(desk.storage.series.list_series(asked.run)),
-        seq=desk.changes.seq_of("rows", asked.run),
-        sent_by=owner.user if (owner := desk.arrivals.owner(asked.run)) is not None else "",
+        directory=services.verdicts.directory(asked.run) if visit.who.scope == "admin" else "",
+        marks=marks_of(services.storage, asked.run),
+        has_console=bool(services.storage.console.transcripts(asked.run)),
+        keys=len(services.storage.series.list_series(asked.run)),
+        seq=services.changes.seq_of("rows", asked.run),
+        sent_by=owner.user if (owner := services.arrivals.owner(asked.run)) is not None else "",
     )
 
 
@@ -179,16 +179,16 @@ def _untold(row: RunRow) -> dict[str, Any]:
 
 def edit_run(visit: Visit, asked: Edits) -> Nothing:
     """Give a run another name, other tags or notes"""
-    loaded = visit.desk.casebook.load(asked.run)
+    loaded = visit.services.verdicts.load(asked.run)
     edited = Edited(
-        at_ns=visit.desk.clock.now_ns(),
+        at_ns=visit.services.clock.now_ns(),
         by=visit.who.name,
         name=asked.name,
         notes=asked.notes,
         tags=tuple(asked.tags) if asked.tags is not None else None,
     )
     _write(loaded, edited)
-    visit.desk.follower.take_in(asked.run)
+    visit.services.follower.take_in(asked.run)
     return Nothing()
 
 
@@ -203,7 +203,7 @@ def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
         if not is_settled and _is_dead(loaded):
             because, do = "its sidecar, or a worker of it, still adds to it", "try again in a moment"
         raise Refused(409, f"run {asked.run} stays", why=because, do=do)
-    remove_run(visit.desk, asked.run, by=visit.who.name)
+    remove_run(visit.services, asked.run, by=visit.who.name)
     return Nothing()
 
 
@@ -211,7 +211,7 @@ def _when_settled(visit: Visit, run: str) -> LoadedRun:
     """The run; where it died a moment ago, as soon as its sidecar has said its last words, or after a few seconds."""
     deadline = time.monotonic() + LAST_WORDS_S
     while True:
-        loaded = visit.desk.casebook.load(run)
+        loaded = visit.services.verdicts.load(run)
         if loaded.is_settled or not _is_dead(loaded) or time.monotonic() > deadline:
             return loaded
         time.sleep(POLL_S)

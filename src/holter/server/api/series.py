@@ -9,7 +9,7 @@ import numpy as np
 
 from holter.errors import UsageError
 from holter.server.query.charts import RELATIVE, TIME, Chart, draw, draw_mean
-from holter.server.routing import Reply, Route, Visit
+from holter.server.transport.routing import Reply, Route, Visit
 from holter.storage.run_fields import shown_fields
 from holter.storage.series import Buckets, Line
 from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
@@ -68,7 +68,7 @@ def series(visit: Visit, asked: AskedSeries) -> Reply:
             f"{lines:,} lines in {asked.buckets:,} buckets: {MOST_BUCKETS:,} buckets are the most at once;"
             " ask for fewer lines or fewer buckets"
         )
-    changes = visit.desk.changes
+    changes = visit.services.changes
     seqs = {run: changes.seq_of("rows", run) for run in asked.runs}
     runs = [run for run in asked.runs if seqs[run] > asked.since.get(run, 0)]
     tables = _grouped(visit, asked, runs, seqs) if asked.group else _lines(visit, asked, runs, seqs)
@@ -83,7 +83,7 @@ def points(visit: Visit, asked: AskedPoints) -> Reply:
     for key in keys:
         most = min(asked.limit, left)
         line = Line(asked.run, key)
-        found = visit.desk.storage.series.points(line, first=asked.first, last=asked.last, most=most + 1)
+        found = visit.services.storage.series.points(line, first=asked.first, last=asked.last, most=most + 1)
         if most < asked.limit and len(found.steps) > most:
             raise UsageError(
                 f"these series have more than {MOST_POINTS:,} points together: ask for fewer keys at once, or for a"
@@ -104,7 +104,7 @@ def points(visit: Visit, asked: AskedPoints) -> Reply:
 
 def _lines(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, int], /) -> list[Table]:
     lines = tuple((run, key) for run in runs for key in asked.keys)
-    drawn = draw(visit.desk.storage, _chart(asked, lines))
+    drawn = draw(visit.services.storage, _chart(asked, lines))
     return [
         ({"run": run, "key": key, "seq": seqs[run], **_totals(buckets)}, _columns(buckets, asked.x))
         for (run, key), buckets in zip(lines, drawn, strict=True)
@@ -121,17 +121,19 @@ def _grouped(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, 
     tables = []
     for name, members in groups.items():
         for key in asked.keys:
-            buckets = draw_mean(visit.desk.storage, _chart(asked, tuple((run, key) for run in members)))
+            buckets = draw_mean(visit.services.storage, _chart(asked, tuple((run, key) for run in members)))
             about = {"group": values[name], "runs": members, "key": key, "seq": max(seqs[run] for run in members)}
             tables.append(({**about, **_totals(buckets)}, _columns(buckets, asked.x)))
     return tables
 
 
 def _value(visit: Visit, run: str, field: str) -> Any:
-    row = visit.desk.storage.runs.get(run)
+    row = visit.services.storage.runs.get(run)
     if row is None:
         return None
-    return shown_fields(row, (field,), now_ns=visit.desk.clock.now_ns(), lateness=visit.desk.lateness).get(field)
+    return shown_fields(row, (field,), now_ns=visit.services.clock.now_ns(), lateness=visit.services.lateness).get(
+        field
+    )
 
 
 def _chart(asked: AskedSeries, lines: tuple[tuple[str, str], ...]) -> Chart:

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from holter.errors import Refused
-from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.rights import Share
+from holter.server.transport.routing import Nothing, Route, Visit
 
 MOST_RUNS = 100
 DAY_S = 86400.0
@@ -52,26 +52,26 @@ class SharesJson(msgspec.Struct, frozen=True):
 
 def list_shares(visit: Visit, asked: Nothing) -> SharesJson:
     """One's own links; for admins all"""
-    shares = [each for each in visit.desk.doorman.people.roll.shares.values() if _may(visit, each)]
+    shares = [each for each in visit.services.access.accounts.roll.shares.values() if _may(visit, each)]
     return SharesJson([ShareJson(each.id, each.runs, each.by, each.made_at, each.expires_at) for each in shares])
 
 
 def add_share(visit: Visit, asked: NewShare) -> MadeShare:
     """Make a link to some runs; what opens it is shown once"""
-    now = visit.desk.now()
+    now = visit.services.now()
     expires_at = now + asked.days * DAY_S if asked.days is not None else None
-    share, key = visit.desk.doorman.people.add_share(asked.runs, by=visit.who.user, now=now, expires_at=expires_at)
+    share, key = visit.services.access.accounts.add_share(asked.runs, by=visit.who.user, now=now, expires_at=expires_at)
     return MadeShare(share.id, key, share.expires_at)
 
 
 def remove_share(visit: Visit, asked: AskedShare) -> Nothing:
     """Make a link worthless: whoever came by it is out at once"""
-    people = visit.desk.doorman.people
-    share = people.roll.shares.get(asked.id)
+    accounts = visit.services.access.accounts
+    share = accounts.roll.shares.get(asked.id)
     if share is None or not _may(visit, share):
         raise Refused(404, f"there is no link {asked.id!r}", do="look at the list of links")
-    people.remove_share(asked.id)
-    visit.desk.changes.end_unwelcome()
+    accounts.remove_share(asked.id)
+    visit.services.changes.end_unwelcome()
     return Nothing()
 
 

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from holter.errors import Refused
-from holter.server.routing import Nothing, Route, Visit
 from holter.server.security.keys import Key, Scope
+from holter.server.transport.routing import Nothing, Route, Visit
 
 
 class KeyJson(msgspec.Struct, frozen=True):
@@ -62,18 +62,18 @@ class AskedKey(msgspec.Struct, frozen=True):
 
 def list_keys(visit: Visit, asked: Nothing) -> KeysJson:
     """All keys, without what makes them keys"""
-    return KeysJson([_shown(visit, key) for key in visit.desk.doorman.keys.all()])
+    return KeysJson([_shown(visit, key) for key in visit.services.access.keys.all()])
 
 
 def list_own_keys(visit: Visit, asked: Nothing) -> KeysJson:
     """One's own keys, without what makes them keys"""
-    return KeysJson([_shown(visit, key) for key in visit.desk.doorman.keys.all() if _is_own(visit, key)])
+    return KeysJson([_shown(visit, key) for key in visit.services.access.keys.all() if _is_own(visit, key)])
 
 
 def add_own_key(visit: Visit, asked: NewOwnKey) -> MadeKey:
     """Make a key for oneself, which neither may do more nor lasts longer than the one in use; it is shown once"""
     who = visit.who
-    if who.user not in visit.desk.doorman.people.roll.users:
+    if who.user not in visit.services.access.accounts.roll.users:
         raise Refused(
             409, f"{who.user} is the name of a key, and no user", do="ask an admin for a key, or to make a user"
         )
@@ -81,18 +81,18 @@ def add_own_key(visit: Visit, asked: NewOwnKey) -> MadeKey:
         raise Refused(
             403, f"you may not make a key with the scope {asked.scope}", why=f"you have the scope {who.scope}"
         )
-    keys = visit.desk.doorman.keys
+    keys = visit.services.access.keys
     used = keys.get(who.id)
     ends = [at for at in (asked.expires_at, used.expires_at if used is not None else None) if at is not None]
     # Else one that was lent for a week would be good for ever.
     expires_at = min(ends, default=None)
-    key, text = keys.add(asked.name, asked.scope, now=visit.desk.now(), user=who.user, expires_at=expires_at)
+    key, text = keys.add(asked.name, asked.scope, now=visit.services.now(), user=who.user, expires_at=expires_at)
     return MadeKey(key.id, text)
 
 
 def revoke_own_key(visit: Visit, asked: AskedKey) -> Nothing:
     """Take one of one's own keys back; who uses it is out at once"""
-    key = visit.desk.doorman.keys.get(asked.id)
+    key = visit.services.access.keys.get(asked.id)
     if key is None or not _is_own(visit, key):
         raise Refused(404, f"there is no key {asked.id[:40]!r}")
     return revoke_key(visit, asked)
@@ -103,25 +103,25 @@ def _is_own(visit: Visit, key: Key) -> bool:
 
 
 def _shown(visit: Visit, key: Key) -> KeyJson:
-    used_at = visit.desk.doorman.last_use.get(key.id)
+    used_at = visit.services.access.last_use.get(key.id)
     return KeyJson(key.id, key.name, key.scope, key.made_at, key.owner, key.expires_at, used_at)
 
 
 def add_key(visit: Visit, asked: NewKey) -> MadeKey:
     """Make a key; it is shown once"""
-    if asked.user and asked.user not in visit.desk.doorman.people.roll.users:
+    if asked.user and asked.user not in visit.services.access.accounts.roll.users:
         raise Refused(404, f"there is no user {asked.user!r}", do="make the user first")
-    key, text = visit.desk.doorman.keys.add(
-        asked.name, asked.scope, now=visit.desk.now(), user=asked.user, expires_at=asked.expires_at
+    key, text = visit.services.access.keys.add(
+        asked.name, asked.scope, now=visit.services.now(), user=asked.user, expires_at=asked.expires_at
     )
     return MadeKey(key.id, text)
 
 
 def revoke_key(visit: Visit, asked: AskedKey) -> Nothing:
     """Take a key back; who uses it is out at once"""
-    if not visit.desk.doorman.keys.revoke(asked.id):
+    if not visit.services.access.keys.revoke(asked.id):
         raise Refused(404, f"there is no key {asked.id[:40]!r}")
-    visit.desk.changes.end_unwelcome()
+    visit.services.changes.end_unwelcome()
     return Nothing()
 
 

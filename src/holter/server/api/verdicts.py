@@ -4,14 +4,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from holter.catalog.fatal_cell import FatalCell
-from holter.catalog.marking import mark
+from holter.catalog.change.marking import mark
+from holter.catalog.read.fatal_cell import FatalCell
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
 from holter.model.state import RUNNING
 from holter.server.api.runs import AskedRun
 from holter.server.query.briefs import Mark, marks_of
-from holter.server.routing import Route, Visit
+from holter.server.transport.routing import Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]
 
@@ -88,30 +88,30 @@ class Stopping(msgspec.Struct, frozen=True):
 
 def verdict(visit: Visit, asked: AskedRun) -> Any:
     """Why a run ended, as `holter why --json` has it"""
-    return visit.desk.casebook.verdict(asked.run)
+    return visit.services.verdicts.verdict(asked.run)
 
 
 def mark_run(visit: Visit, asked: NewMark) -> Marks:
     """Say how a run that has ended is to be seen; the machine's own verdict stays visible"""
-    loaded = visit.desk.casebook.load(asked.run)
+    loaded = visit.services.verdicts.load(asked.run)
     mark(loaded, asked.state, reason=asked.reason, by=visit.who.name)
     return _marks(visit, asked.run)
 
 
 def unmark_run(visit: Visit, asked: AskedRun) -> Marks:
     """Take back what people said: the machine's own verdict holds again"""
-    loaded = visit.desk.casebook.load(asked.run)
+    loaded = visit.services.verdicts.load(asked.run)
     mark(loaded, "", reason="taken back", by=visit.who.name)
     return _marks(visit, asked.run)
 
 
 def stop_run(visit: Visit, asked: StopWish) -> Stopping:
     """Ask a running run to stop"""
-    loaded = visit.desk.casebook.load(asked.run)
+    loaded = visit.services.verdicts.load(asked.run)
     if loaded.view.state != RUNNING:
         raise Refused(409, f"run {asked.run} has ended already", why=loaded.outcome.because)
     wish = StopRequest(
-        by=visit.who.name, at_ns=visit.desk.clock.now_ns(), reason=asked.reason, attempt=loaded.view.attempt
+        by=visit.who.name, at_ns=visit.services.clock.now_ns(), reason=asked.reason, attempt=loaded.view.attempt
     )
     write_stop_request(loaded.view.directory, wish)
     return Stopping(asked=True)
@@ -119,8 +119,8 @@ def stop_run(visit: Visit, asked: StopWish) -> Stopping:
 
 def _marks(visit: Visit, run: str) -> Marks:
     """With the ones that were just written taken in."""
-    visit.desk.follower.take_in(run)
-    return Marks(marks_of(visit.desk.storage, run))
+    visit.services.follower.take_in(run)
+    return Marks(marks_of(visit.services.storage, run))
 
 
 ROUTES = [

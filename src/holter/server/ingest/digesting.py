@@ -2,7 +2,7 @@
 
 import msgspec
 
-from holter.catalog.run_view import PROGRAM
+from holter.catalog.read.run_view import PROGRAM
 from holter.journal.digest import Digest, add_record
 from holter.model.records import LASTING, Flushed, Opened
 from holter.server.ingest.feed import Fed

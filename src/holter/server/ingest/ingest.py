@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holter.catalog.deletions import Deletions
-from holter.catalog.sightings import Sightings
-from holter.catalog.unreadable import reason_of
+from holter.catalog.change.deletions import Deletions
+from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.unreadable import reason_of
 from holter.errors import OffsetGap, StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
 from holter.server.ingest.backlog import Backlog, Lag, patient
-from holter.server.ingest.following import Change, FollowedRun
+from holter.server.ingest.followed_run import Change, FollowedRun
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import Answer, Part, ReceivedRuns, offset_of

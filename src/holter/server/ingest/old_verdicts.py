@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import msgspec
 
-from holter.catalog.rules_stamp import rules_stamp
-from holter.catalog.run_view import load_run
-from holter.catalog.sightings import Sightings
-from holter.catalog.verdict import judge
+from holter.catalog.judge.verdict import judge
+from holter.catalog.read.rules_stamp import rules_stamp
+from holter.catalog.read.run_view import load_run
+from holter.catalog.read.sightings import Sightings
 from holter.errors import JournalError
 from holter.journal.rundir import run_directory
 from holter.model.state import Lateness
-from holter.server.ingest.following import with_verdict
+from holter.server.ingest.followed_run import with_verdict
 from holter.server.ingest.run_rows import by_their_clock
 from holter.storage.runs import RunRow, RunStore, Seen
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Set
 
 from holter.journal.rundir import is_run_id, run_directory
-from holter.server.ingest.following import stamp_of
+from holter.server.ingest.followed_run import stamp_of
 
 # A directory that was made in the same moment as the folder's time was read would not move that time.
 SETTLED_NS = 2_000_000_000

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.rules_stamp import rules_stamp
-from holter.catalog.run_view import (
+from holter.catalog.read.rules_stamp import rules_stamp
+from holter.catalog.read.run_view import (
     PROGRAM,
     awaited_processes,
     count_steps,

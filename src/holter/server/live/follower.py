@@ -14,10 +14,10 @@ import msgspec
 from holter.errors import StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.model.clock import Clock
 from holter.model.state import RUNNING
-from holter.server.ingest.following import Change
+from holter.server.ingest.followed_run import Change
 from holter.server.ingest.ingest import Ingest
-from holter.server.live.casebook import Casebook
 from holter.server.live.changes import Changes
+from holter.server.live.verdict_cache import VerdictCache
 from holter.server.query.briefs import RunBrief, brief_of
 from holter.storage.filters import Compare
 from holter.storage.opening import Storage
@@ -44,7 +44,7 @@ class Follower(threading.Thread):
         storage: Storage,
         *,
         changes: Changes,
-        casebook: Casebook,
+        verdicts: VerdictCache,
         complain: Callable[[str], None],
     ) -> None:
         super().__init__(name="holter-follower", daemon=True)
@@ -53,7 +53,7 @@ class Follower(threading.Thread):
         self._ingest = ingest
         self._storage = storage
         self._changes = changes
-        self._casebook = casebook
+        self._verdicts = verdicts
         self._clock = Clock()
         self._open: dict[str, RunRow] = {}
         self._shown: dict[str, RunBrief] = {}
@@ -212,7 +212,7 @@ class Follower(threading.Thread):
         if change.lines:
             self._changes.note("console", run, project=row.project, data={"run": run, "lines": change.lines})
         if change.records and run in self._died:
-            self._casebook.look(run, row.project)
+            self._verdicts.look(run, row.project)
 
     def _show(self, run: str, row: RunRow) -> None:
         """Say how a run is, where that is not what was said before."""
@@ -230,7 +230,7 @@ class Follower(threading.Thread):
             self._died[run] = time.monotonic()
         self._changes.note("run", run, project=row.project, data=brief)
         if run in self._died:
-            self._casebook.look(run, row.project)
+            self._verdicts.look(run, row.project)
         self._shown[run] = brief
         if not is_open and run not in self._died:
             del self._shown[run]

@@ -74,7 +74,7 @@ def checked_name(path: str) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is none for people: journals, indexes, what is half written."""
+    """Whether a file is none for accounts: journals, indexes, what is half written."""
     return name.endswith(_HIDDEN) or name.startswith(".") or name == STOP_REQUEST
 
 

@@ -8,9 +8,9 @@ from http.cookies import CookieError, SimpleCookie
 
 import msgspec
 
+from holter.server.security.accounts import SHARE
 from holter.server.security.keyring import Registers
 from holter.server.security.keys import SCOPES, Key, Scope, digest
-from holter.server.security.people import SHARE
 from holter.server.security.rights import Rights, Roll, Share
 
 SESSION_S = 30 * 86400
@@ -46,7 +46,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return SCOPES[: SCOPES.index(self.scope) + 1]
 
 
-class Doorman:
+class Access:
     """Knows the keys, and the token where there is one. Thread-safe.
 
     Args:
@@ -59,7 +59,7 @@ class Doorman:
         self.cookie = f"holter-{hmac.digest(secret, b'cookie', 'sha256').hex()[:8]}"
         """Browsers have one jar for all ports of a host: each data directory has a name of its own."""
         self.keys = registers.keys
-        self.people = registers.people
+        self.accounts = registers.accounts
         self.last_use = registers.last_use
         self._ended = registers.ended
         self._secret = secret
@@ -89,7 +89,7 @@ class Doorman:
 
     def rights(self, visitor: Visitor) -> Rights:
         """What somebody may do with which projects. Raises OSError, UsageError."""
-        roll = self.people.roll if visitor.id != UI else Roll()
+        roll = self.accounts.roll if visitor.id != UI else Roll()
         if visitor.runs is None:
             return roll.rights(visitor.user, visitor.scope)
         # As much as the one who made the link may see now, and of that the runs of the link, to read.
@@ -98,7 +98,7 @@ class Doorman:
 
     def may_send_to(self, user: str, project: str) -> bool:
         """Whether a user may send runs to a project, with the best of their keys."""
-        roll = self.people.roll
+        roll = self.accounts.roll
         if roll.project(project).kind == "open":
             return True
         return roll.rights(user, self._best_scope(user)).may_change(project)
@@ -115,7 +115,7 @@ class Doorman:
 
     def visitor_of(self, user: str) -> Visitor | None:
         """A user whom somebody else has proved to be there; None where they may not come in."""
-        known = self.people.roll.users.get(user)
+        known = self.accounts.roll.users.get(user)
         if known is None or known.disabled_at is not None:
             return None
         return Visitor(id=f"{USER}{user.encode().hex()}", name=user, scope=known.scope, user=user)
@@ -159,20 +159,20 @@ class Doorman:
 
     def _best_scope(self, user: str) -> Scope:
         """What a user may do with the best of their keys."""
-        known = self.people.roll.users.get(user)
+        known = self.accounts.roll.users.get(user)
         scopes = [known.scope] if known is not None else [key.scope for key in self.keys.all() if key.owner == user]
         return max(scopes, key=SCOPES.index, default="read")
 
     def _by_link(self, text: str) -> Visitor | None:
         _, id, secret = [*text.split("_", 2), "", ""][:3]  # noqa: A001  the word that users see
-        share = self.people.roll.shares.get(id)
+        share = self.accounts.roll.shares.get(id)
         expected = share.digest if share is not None else digest("")
         is_right = hmac.compare_digest(digest(secret), expected)
         return self._guest(share) if share is not None and is_right else None
 
     def _guest(self, share: Share) -> Visitor | None:
         """Whoever came by a link; None where it has expired, or the one who made it may not come in any more."""
-        if share.has_expired(self._now()) or self.people.roll.scope_of(share.by, "read") is None:
+        if share.has_expired(self._now()) or self.accounts.roll.scope_of(share.by, "read") is None:
             return None
         return Visitor(id=GUEST + share.id, name=f"a link of {share.by}", scope="read", user=share.by, runs=share.runs)
 
@@ -181,7 +181,7 @@ class Doorman:
         if id == UI:
             return self._owner() if self._token else None
         if id.startswith(GUEST):
-            share = self.people.roll.shares.get(id.removeprefix(GUEST))
+            share = self.accounts.roll.shares.get(id.removeprefix(GUEST))
             return self._guest(share) if share is not None else None
         if id.startswith(USER):
             return self.visitor_of(bytes.fromhex(id.removeprefix(USER)).decode())
@@ -190,7 +190,7 @@ class Doorman:
 
     def _visitor(self, key: Key) -> Visitor | None:
         """Whoever has a key; None where it has expired, or its user was disabled or is not known."""
-        roll = self.people.roll
+        roll = self.accounts.roll
         scope = roll.scope_of(key.owner, key.scope)
         if scope is None or key.has_expired(self._now()) or (key.user and key.user not in roll.users):
             return None

@@ -5,10 +5,10 @@ import os
 import msgspec
 
 from holter.server.security import audit
+from holter.server.security.accounts import Accounts
 from holter.server.security.audit import Audit
 from holter.server.security.keys import KeyRing
 from holter.server.security.last_use import NAME, LastUse
-from holter.server.security.people import People
 from holter.server.security.sessions import EndedSessions
 
 SECRETS = "access"
@@ -19,7 +19,7 @@ class Registers(msgspec.Struct, frozen=True, eq=False):
     """All that is written down about who may come in."""
 
     keys: KeyRing
-    people: People
+    accounts: Accounts
     last_use: LastUse
     ended: EndedSessions
 
@@ -29,7 +29,7 @@ def open_registers(data: str) -> Registers:
     folder = os.path.join(data, SECRETS)
     return Registers(
         open_keys(data),
-        open_people(data),
+        open_accounts(data),
         LastUse(os.path.join(folder, NAME)),
         EndedSessions(os.path.join(folder, "ended-sessions")),
     )
@@ -40,9 +40,9 @@ def open_keys(data: str) -> KeyRing:
     return KeyRing(os.path.join(data, SECRETS, "keys.json"))
 
 
-def open_people(data: str) -> People:
+def open_accounts(data: str) -> Accounts:
     """The users of a data directory, and what was decided about its projects."""
-    return People(os.path.join(data, SECRETS, "people.json"))
+    return Accounts(os.path.join(data, SECRETS, "people.json"))
 
 
 def open_audit(data: str) -> Audit:

@@ -1,0 +1,1 @@
+"""All that alters a run or its directory: completing, marking, deleting."""

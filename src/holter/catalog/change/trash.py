@@ -1,0 +1,72 @@
+"""Removes runs so that an interrupted removal leaves none half there: out of sight first, deleted then."""
+
+import contextlib
+import os
+import shutil
+import time
+
+from holter.catalog.change.removal import Candidate
+from holter.catalog.read.run_view import RunView
+from holter.journal.rundir import run_directory
+
+# No run has a name that begins so. Beside the runs: on the same disk, and a full one needs no room for a folder.
+TRASH = ".trash"
+
+
+class Trash:
+    """The place from which nothing comes back. Whoever is interrupted leaves the rest to the next one."""
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+
+    def remove(self, run: str) -> None:
+        """Remove a run; once this has begun, no command sees it any more. Raises OSError."""
+        hidden = run_directory(self._data, f"{TRASH}-{time.time_ns()}-{run}")
+        os.rename(run_directory(self._data, run), hidden)
+        with contextlib.suppress(FileNotFoundError):  # somebody else empties the trash at the same time
+            _delete(hidden)
+
+    def empty(self) -> None:
+        """Delete what an interrupted removal left; what can't be deleted stays."""
+        runs = os.path.join(self._data, "runs")
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(runs):
+                if name.startswith(TRASH):
+                    with contextlib.suppress(OSError):
+                        _delete(os.path.join(runs, name))
+
+
+def _delete(directory: str) -> None:
+    """A run that lies elsewhere goes there, and the link to it last."""
+    if not os.path.islink(directory):
+        shutil.rmtree(directory)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(os.path.realpath(directory))
+    os.unlink(directory)
+
+
+def is_placed(directory: str) -> bool:
+    """Whether it is a link to the run itself, as `init(dir=...)` makes it, and not to some other place."""
+    if not os.path.islink(directory):
+        return False
+    target = os.readlink(directory)
+    name = os.path.basename(directory)
+    return os.path.isabs(target) and target == run_directory(os.path.dirname(os.path.dirname(target)), name)
+
+
+def weigh(view: RunView, *, is_settled: bool) -> Candidate:
+    """Look at a run's directory: how large it is and when it last changed. Raises OSError."""
+    changed, total = [os.stat(view.directory).st_mtime], 0
+    for folder, _, names in os.walk(view.directory):
+        for name in names:
+            found = os.lstat(os.path.join(folder, name))
+            total += found.st_size
+            changed.append(found.st_mtime)
+    return Candidate(
+        view=view,
+        bytes=total,
+        touched_at=max(changed),
+        is_settled=is_settled,
+        is_link=os.path.islink(view.directory) and not is_placed(view.directory),
+    )

@@ -1,0 +1,1 @@
+"""A death as people are told of it."""

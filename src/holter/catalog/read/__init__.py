@@ -1,0 +1,1 @@
+"""Runs as they are found: their journals, samples, cells and stacks."""

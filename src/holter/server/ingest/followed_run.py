@@ -1,0 +1,271 @@
+"""Follows one run's directory into the storage ports."""
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from holter.catalog.judge.verdict import judge
+from holter.catalog.read.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run, process_of
+from holter.catalog.read.sightings import Sightings
+from holter.errors import JournalError, NewerJournal, StorageError
+from holter.journal.digest import Digest
+from holter.journal.rundir import list_segments
+from holter.model.state import RUNNING, Lateness
+from holter.server.ingest.digesting import GrowingDigest, events_of
+from holter.server.ingest.feed import Fed, JournalFeed
+from holter.server.ingest.received import Part
+from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
+from holter.server.ingest.transcripts import TranscriptFeed
+from holter.storage.opening import Storage
+from holter.storage.run_fields import is_late
+from holter.storage.runs import RunRow
+from holter.storage.series import SeriesBatch
+
+PIECES_AT_ONCE = 4
+"""So much of one journal is read before it is another run's turn."""
+CONSOLE_EVERY_NS = 1_000_000_000
+
+
+class Change(msgspec.Struct):
+    """What was new in a run's directory."""
+
+    run: str
+    rows: int = 0
+    lines: int = 0
+    records: int = 0
+    has_row: bool = False
+    """Its row in the table has changed."""
+    has_more: bool = False
+    """There is more to read."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.lines or self.records or self.has_row)
+
+
+class _Followed(msgspec.Struct):
+    feed: JournalFeed
+    digest: GrowingDigest
+
+
+class FollowedRun:
+    """One run's journals and transcripts, and how far they are in the ports. Used by one thread."""
+
+    def __init__(self, run: str, directory: str, *, storage: Storage, sightings: Sightings) -> None:
+        self.run = run
+        self.touched_ns = 0
+        """When something new was last read."""
+        self.trouble: dict[str, str] = {}
+        """Journals that can't be read, with the reason."""
+        self._directory = directory
+        self._storage = storage
+        self._sightings = sightings
+        self._journals: dict[str, _Followed] = {}
+        self._heard: dict[str, tuple[tuple[int, int], int]] = {}
+        """By journal, its last word and how much was said as it was heard last, and when that was."""
+        self._transcripts = self._open_transcripts()
+        self._console_read_ns = 0
+        self._is_console_due = True
+        self._put: RunRow | None = None
+        self._judged: tuple[int, bool, frozenset[str], LoadedRun | None] | None = None
+
+    def read(self, now_ns: int, *, arrived_ns: int | None = None, received: Sequence[Part] | None = None) -> Change:
+        """Take in what is new; the console once a second. Raises OSError, StorageError: then it comes again.
+
+        `arrived_ns` is when something of the run was last received, None where it is only read; `received` is all that
+        is new, None where the directory has to be looked at.
+        """
+        change = Change(self.run)
+        is_first = not self._journals
+        if received is None or not self._read_received(received, change):
+            self._read_directory(change)
+        self._is_console_due |= received is None or any(part.kind == "text" for part in received)
+        if self._is_console_due and abs(now_ns - self._console_read_ns) >= CONSOLE_EVERY_NS:
+            self._read_transcripts(change)
+            self._is_console_due = change.has_more
+            self._console_read_ns = 0 if change.has_more else now_ns
+        if change:
+            self.touched_ns = now_ns
+        self._listen(now_ns if arrived_ns is None else arrived_ns, is_first=is_first)
+        return change
+
+    def hurry(self) -> None:
+        """Read the console with the next call of `read`, whenever that was done last."""
+        self._console_read_ns, self._is_console_due = 0, True
+
+    def project(self, now_ns: int, lateness: Lateness) -> Projected | None:
+        """The row as it is now. Raises OSError."""
+        heard = {journal: heard_ns for journal, (_, heard_ns) in self._heard.items()}
+        version = sum(each.feed.offset for each in self._journals.values())
+        projected = project_run(self.run, self._digests(), moment=Moment(now_ns, lateness, heard, version))
+        if projected is None:
+            return None
+        late = is_late(projected.row, now_ns, lateness)
+        if projected.row.state == RUNNING and not late:
+            return projected
+        elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
+        if self._judged is None or self._judged[:3] != (version, late, elsewhere):
+            theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
+            self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
+        return msgspec.structs.replace(projected, row=with_verdict(projected.row, self._judged[3]))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has ended, and nobody is left who would add to it."""
+        loaded = self._judged[3] if self._judged is not None else None
+        return loaded is not None and loaded.is_settled
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether records came that can't be read, and none that says whose they are."""
+        return not self._digests() and any(each.feed.unknown for each in self._journals.values())
+
+    def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
+        """Whether whoever asks now is told that it has ended, or that there is no such run."""
+        return self._put is None or self._put.state != RUNNING or is_late(self._put, now_ns, lateness)
+
+    def is_news(self, row: RunRow) -> bool:
+        """Whether the row differs from the one that was kept last."""
+        return row != self._put
+
+    def has_kept(self, row: RunRow) -> None:
+        """Remember which row the storage has."""
+        self._put = row
+
+    def stamp_ns(self) -> int:
+        """When anything in the directory last changed, as the file system has it. Raises OSError."""
+        return stamp_of(self._directory)
+
+    def _read_received(self, received: Sequence[Part], change: Change) -> bool:
+        """Take in what is at hand; whether that was all of it."""
+        for part in received:
+            followed = self._journals.get(part.name)
+            if part.kind != "journal" or not part.data:
+                continue
+            fed = followed.feed.read_received(part.offset, part.data) if followed is not None else None
+            if followed is None or fed is None:
+                return False
+            self._take(part.name, fed, change)
+            if followed.feed.offset < part.offset + len(part.data):
+                return False
+        return True
+
+    def _read_directory(self, change: Change) -> None:
+        for journal, paths in list_segments(self._directory).items():
+            if journal in self.trouble:
+                continue
+            try:
+                self._read_journal(journal, paths, change)
+            except NewerJournal as error:
+                self.trouble[journal] = str(error)
+
+    def _read_journal(self, journal: str, paths: list[str], change: Change) -> None:
+        followed = self._journals.get(journal)
+        if followed is None:
+            followed = self._journals[journal] = _Followed(JournalFeed(), GrowingDigest(journal))
+            followed.feed.start(paths, self._storage.series.offset(self.run, journal))
+        for _ in range(PIECES_AT_ONCE):
+            fed = followed.feed.read(paths)
+            if fed is None:
+                return
+            self._take(journal, fed, change)
+            if fed.is_all:
+                return
+        change.has_more = True
+
+    def _take(self, journal: str, fed: Fed, change: Change) -> None:
+        try:
+            self._store(journal, fed, self._journals[journal].digest)
+        except StorageError:
+            del self._journals[journal]  # to begin again from what the storage has
+            raise
+        change.rows += fed.count
+        change.records += len(fed.records)
+
+    def _store(self, journal: str, fed: Fed, digest: GrowingDigest) -> None:
+        digest.add(fed)
+        if events := events_of(journal, fed):
+            self._storage.console.add_events(self.run, events)
+        # Last: what it has is not fed again.
+        self._storage.series.append(SeriesBatch(self.run, journal, fed.start, fed.stop, digest.rows(fed)))
+
+    def _read_transcripts(self, change: Change) -> None:
+        try:
+            for batch in self._transcripts.read():
+                self._storage.console.append(batch)
+                change.lines += len(batch.lines) + bool(batch.rest)
+                change.has_more |= batch.start != batch.stop
+        except StorageError:
+            self._transcripts = self._open_transcripts()
+            raise
+
+    def _open_transcripts(self) -> TranscriptFeed:
+        return TranscriptFeed(self.run, self._directory, offsets=self._storage.console.transcripts(self.run))
+
+    def _digests(self) -> list[Digest]:
+        return [each.digest.digest for each in self._journals.values() if each.digest.digest is not None]
+
+    def _listen(self, now_ns: int, *, is_first: bool) -> None:
+        """Notice whose last word is new, by our own clock; of what was there before us the file system knows when.
+
+        Of what others sent, it is the time at which it came, however late it is read.
+        """
+        digests = self._digests()
+        written = self._written_by_host(digests) if is_first else {}
+        for digest in digests:
+            seen_ns = last_seen_ns(digest, digests)
+            mark = (seen_ns, self._said_by(digest, digests))
+            before = self._heard.get(digest.journal)
+            if before is not None and before[0] == mark:
+                continue
+            self._sightings.note(digest)
+            first_ns = max(seen_ns, written.get(digest.opened.host, 0)) if is_first else now_ns
+            self._heard[digest.journal] = (mark, min(now_ns, first_ns) if before is None else now_ns)
+
+    def _said_by(self, digest: Digest, digests: list[Digest]) -> int:
+        """How much a process and those who see it alive have said: it grows with each word."""
+        pid, host = process_of(digest).pid, digest.opened.host
+        seers = [each.journal for each in digests if each.opened.host == host and each.beat and pid in each.beat.pids]
+        return sum(self._journals[journal].feed.offset for journal in {digest.journal, *seers})
+
+    def _seen_elsewhere(self, host: str) -> frozenset[str]:
+        """The boots of a machine from which other runs sent something since."""
+        digests = self._digests()
+        own = [last_seen_ns(each, digests) for each in digests if each.opened.host == host]
+        return self._sightings.since(host, max(own, default=0))
+
+    def _written_by_host(self, digests: list[Digest]) -> dict[str, int]:
+        """When the journals of each host were last written to."""
+        own = [digest for digest in digests if digest.opened.writer in (*PROGRAM, "sidecar")]  # not what people add
+        hosts = {digest.journal: digest.opened.host for digest in own}
+        written: dict[str, int] = {}
+        for journal, paths in list_segments(self._directory).items():
+            host = hosts.get(journal, "")
+            written[host] = max(written.get(host, 0), os.stat(paths[-1]).st_mtime_ns)
+        return written
+
+    def _judge(self, now_ns: int, lateness: Lateness) -> LoadedRun | None:
+        """All that can be told about its end, and why; None where it can't be read."""
+        try:
+            loaded = load_run(self._directory, now_ns=now_ns, lateness=lateness)
+        except JournalError:
+            return None
+        return judge(loaded, self._sightings) if loaded is not None else None
+
+
+def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
+    """The row with how and why the run ended; as it was where it has not, or can't be read. Pure."""
+    if loaded is None or loaded.view.state == RUNNING:
+        return row
+    if row.state == RUNNING:
+        return msgspec.structs.replace(row, cause=loaded.view.cause)
+    return msgspec.structs.replace(
+        row, state=loaded.view.state, because=loaded.outcome.because, cause=loaded.view.cause
+    )
+
+
+def stamp_of(directory: str) -> int:
+    """When anything in a run's directory last changed. Raises OSError."""
+    with os.scandir(directory) as entries:
+        times = [entry.stat().st_mtime_ns for entry in entries if entry.is_file()]
+    return max([os.stat(directory).st_mtime_ns, *times])
