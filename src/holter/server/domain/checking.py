@@ -13,10 +13,10 @@ from holter.catalog.read.sightings import Sightings
 from holter.errors import HolterError, NoBlob, StorageError
 from holter.journal.rundir import is_run_id, run_directory
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.server.ingest.followed_run import FollowedRun, stamp_of
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow
 from holter.storage.series import Line, Points
 
 READ_BYTES = 8 << 20
