@@ -45,7 +45,10 @@ EXPECTED = Path(__file__).with_name("public_json.json")
 SECOND = 1_000_000_000
 END_NS = BEGAN_NS + 60 * SECOND
 ODD = "unreadable"
-PASSING = "pid boot_id process_started pid_namespace used_bytes bytes freed_bytes hours_lost heard_at ahead_s seq title confidence".split()
+PASSING = (
+    "pid boot_id process_started pid_namespace used_bytes bytes freed_bytes hours_lost heard_at ahead_s seq"
+    " title confidence"
+).split()
 KEY = "a" * 40
 FACTS = {"os": "Debian", "command": ["python", "train.py"], "cwd": "/work", "git": {"commit": "0" * 40, "branch": "b"}}
 ASKED = {
@@ -81,9 +84,12 @@ class _Made:
         return journal.say(Configured(at_ns=BEGAN_NS, config={"lr": 0.1, "net": {"depth": 4}, "list": [1, None]}))
 
     def ended(
-        self, run: str, journal: Journal, process: ProcessIdentity, *, status: int | None, source: str = "wait"
+        self, run: str, journal: Journal, process: ProcessIdentity, *, status: int | None, after_s: int = 0
     ) -> None:
-        exited = Exited(at_ns=END_NS, journal=journal.close().id, pid=process.pid, status=status, source=source)
+        source = "wait" if status is not None else "gone"
+        exited = Exited(
+            at_ns=END_NS + after_s * SECOND, journal=journal.close().id, pid=process.pid, status=status, source=source
+        )
         sidecar = Journal(self.data / "runs" / run, process, kind="sidecar")
         sidecar.say(Facts(at_ns=BEGAN_NS, facts=FACTS), exited).close()
 
@@ -101,7 +107,7 @@ def make_runs(data: Path) -> None:
     raised = Raised(at_ns=END_NS, type="ValueError", message="odd", traceback="Traceback …")
     made.ended("failed", made.program("failed", gone).log(range(-2, 4), loss=0.5).say(raised), gone, status=256)
     made.ended("crashed", made.program("crashed", gone).log([7, 3]), gone, status=9)
-    made.ended("unknown", made.program("unknown", gone), gone, status=None, source="gone")
+    made.ended("unknown", made.program("unknown", gone), gone, status=None)
     stopped = made.program("stopped", gone).log(range(2)).say(Finished(at_ns=END_NS, exit_code=0, how="context"))
     made.ended("stopped", stopped, gone, status=0)
     made.ended("preempted", made.program("preempted", gone).say(Preempting(at_ns=END_NS)), gone, status=15)
@@ -111,7 +117,7 @@ def make_runs(data: Path) -> None:
     second.close()
     for rank in (1, 0):
         ranked = made.program("ranks", gone, rank=rank).log(range(2 + rank))
-        made.ended("ranks", ranked, gone, status=6 if rank else 256)
+        made.ended("ranks", ranked, gone, status=6 if rank else 256, after_s=1 - rank)
     asked = KernelAsked(at_ns=END_NS - 1, kind="shutdown", is_busy=True)
     made.ended("kernel", made.program("kernel", gone, of=KERNEL, project="notebooks").say(asked), gone, status=0)
     launched = Launched(at_ns=BEGAN_NS, pid=gone.pid, process_started=gone.started, command=("sh", "-c", "exit 3"))
