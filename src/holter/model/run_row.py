@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 
 from holter.model.state import RUNNING, UNREADABLE, Lateness
+from holter.model.verdicts import CauseMark
 
 LISTED = (
     "id name project state cause started_at ended_at duration_s steps summary config host rows last_step last_row_at"
-    " is_stale entity group job_type notes tags attempt directory masked kind trouble"
+    " is_stale entity group job_type notes tags attempt directory masked kind trouble cause_mark"
 ).split()
 """What `holter ls --json` has of a run; the names are a promise."""
 
@@ -60,6 +61,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those of its newest attempt, each in a way that no other process ever has."""
     masked: dict[str, int] = {}
     """How many secrets were hidden in what was recorded, by kind and place."""
+    cause_mark: CauseMark | None = None
+    """What a person says that it died of."""
     directory: str = ""
     """Where it lies, for those who look at it there."""
     duration_s: float = 0.0

@@ -14,6 +14,7 @@ from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
+    CauseMarked,
     Described,
     Edited,
     Exited,
@@ -40,7 +41,7 @@ from holter.model.state import (
     settle_process,
     with_mark,
 )
-from holter.model.verdicts import Diagnosis
+from holter.model.verdicts import CauseMark, Diagnosis
 from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
@@ -284,8 +285,21 @@ def _may_hear_more(digests: list[Digest], seen: list[Witness], *, is_well: bool)
 
 def counted_marks(digests: Sequence[Digest]) -> list[Marked]:
     """What people said about the newest attempt, in the order of time: a mark does not count for a later one."""
+    return _said(_of_newest_attempt(digests), Marked)
+
+
+def cause_mark(digests: Sequence[Digest]) -> CauseMark | None:
+    """The last word of people on what the newest attempt died of; None where there is none, or it was taken back."""
+    said: list[CauseMarked] = _said(_of_newest_attempt(digests), CauseMarked)
+    if not said or not said[-1].cause:
+        return None
+    last = said[-1]
+    return CauseMark(cause=last.cause, reason=last.reason, by=last.by, at=last.at_ns / 1e9, verdict=last.verdict)
+
+
+def _of_newest_attempt(digests: Sequence[Digest]) -> list[Digest]:
     newest = max((each.opened.attempt for each in digests if each.opened.writer in MAIN), default=0)
-    return _said([each for each in digests if each.opened.attempt >= newest], Marked)
+    return [each for each in digests if each.opened.attempt >= newest]
 
 
 def edits(digests: Sequence[Digest]) -> dict[str, Any]:
@@ -334,6 +348,7 @@ def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
         config=merged_config(programs),
         summary=merged_summary(programs),
         masked=masked_secrets(digests),
+        cause_mark=cause_mark(digests),
         processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
         **ends,
     )
