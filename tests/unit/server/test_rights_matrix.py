@@ -19,8 +19,8 @@ from holter.server.route_table import load_routes
 from holter.server.security.limits import Limiter, Rate
 from holter.server.transport.admission import perform
 from holter.server.transport.routing import Route, Visit
-from holter.testing.clocks import FakeClock
 from holter.wire.batches import Head, encode_batch
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal, send

@@ -12,7 +12,7 @@ from holter.storage.matching import matches
 from holter.storage.opening import Storage
 from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunQuery
-from holter.testing.port_contract import PROPERTY, PortContract
+from tests.contract.port_contract import PROPERTY, PortContract
 
 NOW_NS = 1_700_000_000_000_000_000
 LEAVES = st.one_of(
