@@ -69,6 +69,12 @@ class LoadedRun(msgspec.Struct, kw_only=True):
     diagnosis: Diagnosis | None = None
     """Why it ended; None where nobody has asked the rules."""
 
+    @property
+    def command(self) -> list[str]:
+        """What was run, word by word; empty where nobody knows."""
+        launched = [record.command for record in self.said(Launched)]
+        return [str(word) for word in (launched[-1] if launched else self.facts.get("command") or ())]
+
     def said(self, kind: type[Record]) -> list[Any]:
         """All records of a kind, in the order of their times."""
         found = [record for each in self.digests for record in each.said if isinstance(record, kind)]

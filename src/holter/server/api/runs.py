@@ -12,7 +12,7 @@ from holter.catalog.read.resuming import resume_command
 from holter.catalog.read.run_view import MAIN, LoadedRun
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
-from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
+from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
 from holter.model.run_row import Mark, RunRow
 from holter.model.state import RUNNING, UNREADABLE
 from holter.model.verdicts import CauseMark
@@ -159,18 +159,18 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
 
 def _told(loaded: LoadedRun) -> dict[str, Any]:
     """What the journals say of a run beside its row."""
-    command, is_kernel = _command(loaded), loaded.view.kind == KERNEL
+    is_kernel = loaded.view.kind == KERNEL
     return {
         "because": loaded.outcome.because,
         "facts": in_words(loaded.facts),
-        "command": command,
+        "command": loaded.command,
         "git": in_words(loaded.facts.get("git")) or {},
         "attempts": _attempts(loaded),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
         "masked": loaded.view.masked,
         "cause_mark": loaded.view.cause_mark,
-        "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
+        "resume_command": resume_command(loaded.view.id, [] if is_kernel else loaded.command, facts=loaded.facts),
     }
 
 
@@ -226,12 +226,6 @@ def _is_dead(loaded: LoadedRun) -> bool:
 def _write(loaded: LoadedRun, edited: Edited) -> None:
     if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
-
-
-def _command(loaded: LoadedRun) -> list[str]:
-    launched = [list(record.command) for record in loaded.said(Launched)]
-    found = launched[-1] if launched else loaded.facts.get("command") or []
-    return [str(word) for word in found]
 
 
 def _attempts(loaded: LoadedRun) -> list[Attempt]:
