@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from holter.client.memory.variables import variables
+from holter.memory.variables import variables
 
 MIB = 1 << 20
 

@@ -6,7 +6,7 @@ TensorFlow is not imported, and no device is waited for.
 import contextlib
 from typing import Any
 
-from holter.client.memory.walk import Buffer, Reader, Walk, instance_dict
+from holter.memory.walk import Buffer, Reader, Walk, instance_dict
 
 # By what a layer or a model keeps its weights, its parts and what trains it.
 _WEIGHTS = ("_trainable_variables", "_non_trainable_variables", "_variables")

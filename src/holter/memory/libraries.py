@@ -9,10 +9,10 @@ import itertools
 import sys
 from typing import Any
 
-from holter.client.memory.sampling import MOST_ITEMS, sample
-from holter.client.memory.streams import STREAMS, is_of_file
-from holter.client.memory.tensorflow_types import TENSORFLOW
-from holter.client.memory.walk import (
+from holter.memory.sampling import MOST_ITEMS, sample
+from holter.memory.streams import STREAMS, is_of_file
+from holter.memory.tensorflow_types import TENSORFLOW
+from holter.memory.walk import (
     Buffer,
     Reader,
     Walk,

@@ -8,7 +8,7 @@ import time
 from types import GetSetDescriptorType
 from typing import Any
 
-from holter.client.memory.walk import Buffer, Reach, Walk, attributes_of, derives_from, mro_of
+from holter.memory.walk import Buffer, Reach, Walk, attributes_of, derives_from, mro_of
 
 # One node of the graph with its edges, about, in torch 2.13 on x86-64.
 NODE_BYTES = 500

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import numpy
 import pytest
 
-from holter.client.memory.held import Held, Variables
-from holter.client.memory.libraries import READERS
-from holter.client.memory.variables import variables
+from holter.memory.held import Held, Variables
+from holter.memory.libraries import READERS
+from holter.memory.variables import variables
 
 MIB = 1 << 20
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from holter.client.memory.tables import MOST_NAME, MOST_ROWS, html_table, show_bytes, text_table
+from holter.memory.tables import MOST_NAME, MOST_ROWS, html_table, show_bytes, text_table
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from holter.client.capture.arrays import type_name
-from holter.client.capture.frames import frame_locals, is_own
-from holter.client.memory.walk import attributes_of, derives_from
+from holter.memory.arrays import type_name
+from holter.memory.frames import frame_locals, is_own
+from holter.memory.walk import attributes_of, derives_from
 
 LAST_TRACEBACK = "last traceback"
 _UNDERSCORES = ("_", "__", "___")

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from holter.client.memory import profiling
-from holter.client.memory.following import TOOL, TOOL_IDS, Monitoring, Tracing, follower
-from holter.client.memory.profiling import profile_memory
 from holter.errors import UsageError
-from tests.unit.client.memory.imitated_monitoring import ImitatedMonitoring
+from holter.memory import profiling
+from holter.memory.line_tracing import TOOL, TOOL_IDS, Monitoring, Tracing, follower
+from holter.memory.profiling import profile_memory
+from tests.unit.memory.imitated_monitoring import ImitatedMonitoring
 
 MIB = 1 << 20
 
@@ -423,7 +423,7 @@ def test_a_failure_in_the_middle_of_a_call_is_not_the_functions_either(monkeypat
 
 
 def test_gpu_memory_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from holter.client.memory import lines
+    from holter.memory import lines
 
     monkeypatch.setattr(lines, "cuda_is_used", lambda: True)
     monkeypatch.setattr(profiling, "gpu_reader", lambda: lambda: (Memory.now - 100) * 3 * MIB)

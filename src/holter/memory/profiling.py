@@ -10,12 +10,11 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, TypeVar, overload
 
-from holter.client.boundary import is_strict
-from holter.client.memory.following import follower
-from holter.client.memory.keeping import keep_with_runs, say
-from holter.client.memory.lines import LineProfile, Meter
-from holter.client.memory.readings import gpu_reader, rss_bytes
-from holter.errors import UsageError
+from holter.errors import UsageError, is_strict
+from holter.memory.keeping import keep_with_runs, say
+from holter.memory.line_tracing import follower
+from holter.memory.lines import LineProfile, Meter
+from holter.memory.readings import gpu_reader, rss_bytes
 
 KEEP_AFTER_S = 10.0
 

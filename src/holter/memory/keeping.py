@@ -5,9 +5,9 @@ import re
 import sys
 from typing import Any
 
-from holter.client.memory.holders import running_shell
 from holter.journal.kept_files import FOLDER, replace_file
 from holter.journal.rundir import make_private
+from holter.memory.holders import running_shell
 
 MEMORY_FOLDER = "memory"
 MOST_NAME = 100

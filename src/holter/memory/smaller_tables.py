@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from holter.client.memory.sampling import sample
-from holter.client.memory.walk import dotted_name
+from holter.memory.sampling import sample
+from holter.memory.walk import dotted_name
 
 WORTH_BYTES = 1 << 20
 MOST_COLUMNS = 500

@@ -8,8 +8,8 @@ from types import CodeType
 
 import msgspec
 
-from holter.client.boundary import is_strict
-from holter.client.memory.readings import cuda_is_used
+from holter.errors import is_strict
+from holter.memory.readings import cuda_is_used
 
 MIB = 1 << 20
 Reading = Callable[[], int]

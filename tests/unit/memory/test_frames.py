@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import holter
-from holter.client.capture.frames import MOST_ARRAYS, MOST_FRAMES, is_own, own_frames
+from holter.memory.frames import MOST_ARRAYS, MOST_FRAMES, is_own, own_frames
 
 
 def trace_of(call: Callable[..., object], *args: object) -> TracebackType | None:

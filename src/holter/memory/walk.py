@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from holter.client.boundary import is_strict
-from holter.client.capture.frames import frame_locals
-from holter.client.memory.sampling import FEWER_ITEMS, MOST_ITEMS, OWN_REFERENCES, distinct, sample, shuffled
+from holter.errors import is_strict
+from holter.memory.frames import frame_locals
+from holter.memory.sampling import FEWER_ITEMS, MOST_ITEMS, OWN_REFERENCES, distinct, sample, shuffled
 
 # So many are rather the items of a list than the attributes of an object.
 LEAST_ALIKE = 16

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy
 import pytest
 
-from holter.client.memory import holders
-from holter.client.memory.held import Held
-from holter.client.memory.variables import variables
+from holter.memory import holders
+from holter.memory.held import Held
+from holter.memory.variables import variables
 
 MIB = 1 << 20
 

@@ -7,7 +7,7 @@ import sys
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
-from holter.client.capture.texts import bounded
+from holter.model.cutting import bounded
 from holter.model.records import HeldArray
 
 LIBRARIES = frozenset(("numpy", "torch", "jax", "jaxlib", "tensorflow"))

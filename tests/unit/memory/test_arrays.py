@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.client.capture.arrays import LARGEST, MOST_ITEMS, ArrayReader, is_array
+from holter.memory.arrays import LARGEST, MOST_ITEMS, ArrayReader, is_array
 from holter.model.records import HeldArray
 
 called: list[str] = []

@@ -12,19 +12,19 @@ from typing import Any
 
 import msgspec
 
-from holter.client.boundary import is_strict
-from holter.client.capture.arrays import type_name, without_torch_hooks
-from holter.client.capture.frames import frame_locals
-from holter.client.memory.freeing import lines_that_free
-from holter.client.memory.graphs import Graphs
-from holter.client.memory.held import Held, Variables
-from holter.client.memory.holders import Holder, find_holders, running_shell
-from holter.client.memory.libraries import READERS
-from holter.client.memory.readings import cuda_is_used, rss_bytes
-from holter.client.memory.smaller import smaller
-from holter.client.memory.tables import show_bytes
-from holter.client.memory.tensorflow_types import TENSORFLOW
-from holter.client.memory.walk import Reach, Walk, derives_from, dotted_name, instance_dict, mro_of
+from holter.errors import is_strict
+from holter.memory.arrays import type_name, without_torch_hooks
+from holter.memory.frames import frame_locals
+from holter.memory.freeing import lines_that_free
+from holter.memory.graphs import Graphs
+from holter.memory.held import Held, Variables
+from holter.memory.holders import Holder, find_holders, running_shell
+from holter.memory.libraries import READERS
+from holter.memory.readings import cuda_is_used, rss_bytes
+from holter.memory.smaller import smaller
+from holter.memory.tables import show_bytes
+from holter.memory.tensorflow_types import TENSORFLOW
+from holter.memory.walk import Reach, Walk, derives_from, dotted_name, instance_dict, mro_of
 
 BUDGET_S = 0.02
 MOST_HELD = 100

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from holter.client.memory.lines import LineProfile, Meter
+from holter.memory.lines import LineProfile, Meter
 
 TOOL = "holter.profile_memory"
 # Not those of debuggers, coverage and optimizers; the first is where profilers belong.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from holter.errors import UsageError
 
 if TYPE_CHECKING:
-    from holter.client.memory.freeing import Freed
+    from holter.memory.freeing import Freed
 
 # Somebody waits for the answer, and it may look closer than at the end of each cell.
 ASKED_S = 0.5
@@ -15,15 +15,15 @@ _WHATS = ("out", "traceback")
 
 def show_variables(shell: Any, line: str) -> None:
     """`%holter vars`: the namespace by size."""
-    from holter.client.memory.keeping import say
-    from holter.client.memory.variables import variables
+    from holter.memory.keeping import say
+    from holter.memory.variables import variables
 
     say(variables(shell.user_ns, shell=shell, budget_s=ASKED_S))
 
 
 def free(shell: Any, line: str) -> None:
     """`%holter free [out] [traceback]`: drop what is safe to drop, and say what came back. Raises UsageError."""
-    from holter.client.memory.freeing import free as free_safe
+    from holter.memory.freeing import free as free_safe
 
     whats = line.split() or list(_WHATS)
     if unknown := [each for each in whats if each not in _WHATS]:
@@ -35,7 +35,7 @@ def profile_cell(shell: Any, line: str, *, cell: str) -> Any:
     """`%%holter_memory`: run a cell and show what each of its lines took; returns the value of its last expression."""
     import ast
 
-    from holter.client.memory.profiling import Profiler
+    from holter.memory.profiling import Profiler
 
     text = shell.transform_cell(cell)
     file = shell.compile.cache(text, shell.execution_count)
@@ -60,7 +60,7 @@ def register(shell: Any) -> None:
 
 
 def _told(freed: "Freed") -> str:
-    from holter.client.memory.tables import show_bytes
+    from holter.memory.tables import show_bytes
 
     dropped = [f"{freed.outputs} output{'s' * (freed.outputs != 1)}"] if freed.outputs else []
     dropped += [f"the frames of the last {freed.error}"] if freed.error else []

@@ -6,7 +6,7 @@ from typing import Any
 import numpy
 import pytest
 
-from holter.client.memory.variables import variables
+from holter.memory.variables import variables
 
 MIB = 1 << 20
 ROWS = MIB // 2  # as few as are worth a word

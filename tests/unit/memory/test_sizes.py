@@ -16,9 +16,9 @@ from typing import Any
 import numpy
 import pytest
 
-from holter.client.memory import streams
-from holter.client.memory.held import Held
-from holter.client.memory.variables import variables
+from holter.memory import streams
+from holter.memory.held import Held
+from holter.memory.variables import variables
 
 MIB = 1 << 20
 

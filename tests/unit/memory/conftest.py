@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from holter.client.memory import holders
+from holter.memory import holders
 
 
 @pytest.fixture(autouse=True)

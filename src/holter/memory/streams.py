@@ -8,7 +8,7 @@ import io
 import sys
 from typing import Any
 
-from holter.client.memory.walk import Buffer, Reader, Walk, c_size, derives_from
+from holter.memory.walk import Buffer, Reader, Walk, c_size, derives_from
 
 _WRITING = 2  # a StringIO that was only written to, which keeps its text as text
 

@@ -5,8 +5,8 @@ import sys
 from collections import deque
 from types import FrameType, TracebackType
 
-from holter.client.capture.arrays import ArrayReader, without_torch_hooks
-from holter.client.capture.texts import bounded
+from holter.memory.arrays import ArrayReader, without_torch_hooks
+from holter.model.cutting import bounded
 from holter.model.records import OwnFrame
 
 MOST_FRAMES = 20
@@ -15,7 +15,7 @@ MOST_VALUES = 20_000
 MOST_TEXT = 300
 
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_HOLTER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_HOLTER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _NOT_OWN = (os.path.dirname(os.path.abspath(os.__file__)) + os.sep, _HOLTER + os.sep)
 # What people type: `python -c`, standard input, notebooks, the interactive interpreter.
 _TYPED = ("<string>", "<stdin>", "<ipython-input", "<python-input")
