@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holter.api.door import Api
+    from holter.api.recorded_runs import Api
     from holter.client.active import alert, config, finish, flush, log, mark_preempting, save, summary
     from holter.client.opening import init
     from holter.client.run import Run
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "holter.api.door": "Api",
+    "holter.api.recorded_runs": "Api",
     "holter.client.active": "alert config finish flush log mark_preempting save summary",
     "holter.client.extension": "load_ipython_extension unload_ipython_extension",
     "holter.memory.profiling": "profile_memory",

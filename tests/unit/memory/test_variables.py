@@ -156,7 +156,7 @@ def test_tensors_count_by_storage_with_their_gradients() -> None:
 def test_a_tensor_around_others_holds_those() -> None:
     import torch
 
-    class Around(torch.Tensor):
+    class Around(torch.Tensor):  # type: ignore[misc]  # mypy does not look into torch
         """As DTensor and quantized tensors are made."""
 
         wrapped: torch.Tensor
@@ -368,7 +368,7 @@ def test_no_code_of_the_users_is_run() -> None:
     values: list[Any] = [object.__new__(plain), *(kind.__new__(kind, *[(3,)] * (kind is kinds[-1])) for kind in kinds)]
     list.extend(values[1], [numpy.ones(MIB), object.__new__(plain)])
 
-    class Wrapping(torch.Tensor):
+    class Wrapping(torch.Tensor):  # type: ignore[misc]  # mypy does not look into torch
         @classmethod
         def __torch_function__(cls, *_: Any, **__: Any) -> NoReturn:
             raise AssertionError("asked a tensor of the user's")

@@ -14,7 +14,7 @@ PAGE = 200
 
 
 class Api:
-    """The door to recorded runs. Not thread-safe: make one for each thread.
+    """Recorded runs, here or on a server. Not thread-safe: make one for each thread.
 
     Args:
         url: the server; left out, HOLTER_URL or that of `holter login`, else the local directory.
