@@ -5,7 +5,9 @@ import signal
 import msgspec
 import pytest
 
-from holter.diagnosis import processes
+from holter.diagnosis.causality.children import find_lost_child
+from holter.diagnosis.causality.ends import call, ended_well
+from holter.diagnosis.causality.ranks import find_laggard, order_of_death, tell_laggard, tell_order
 from holter.model.evidence import End
 from holter.model.records import Finished
 from tests.causes.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
@@ -23,12 +25,12 @@ def test_the_rank_that_was_killed_died_first_and_the_agents_sigterm_is_a_consequ
     killed = rank(1, signalled(9), seconds_before=1.2, step=41)
     ranks = (rank(0, signalled(15), step=41), killed, rank(2, signalled(15), step=41))
 
-    order = processes.order_of_death(ranks)
+    order = order_of_death(ranks)
 
     assert order is not None
     assert order.first is killed
     assert [end.rank for end in order.followers] == [0, 2]
-    facts = processes.tell_order(evidence(ranks[0], ranks=ranks))
+    facts = tell_order(evidence(ranks[0], ranks=ranks))
     assert facts[0].text == (
         "rank 1 died first, killed by SIGKILL, at step 41; ranks 0 and 2 followed 1.2 s later, killed by SIGTERM"
     )
@@ -39,7 +41,7 @@ def test_the_time_of_death_counts_and_not_the_order_of_the_reports() -> None:
     victim = rank(0, failed("RuntimeError", GLOO_PEER), seconds_before=0.5)
     culprit = rank(1, exited(4), seconds_before=0.1)
 
-    order = processes.order_of_death((victim, culprit))
+    order = order_of_death((victim, culprit))
 
     assert order is not None
     assert order.first is culprit
@@ -49,7 +51,7 @@ def test_the_time_of_death_counts_and_not_the_order_of_the_reports() -> None:
 def test_who_was_terminated_first_died_first_where_nobody_has_a_better_reason() -> None:
     ranks = (rank(0, signalled(15), seconds_before=3), rank(1, signalled(15), seconds_before=2))
 
-    order = processes.order_of_death(ranks)
+    order = order_of_death(ranks)
 
     assert order is not None
     assert order.first is ranks[0]
@@ -59,7 +61,7 @@ def test_who_was_terminated_first_died_first_where_nobody_has_a_better_reason() 
 def test_a_rank_that_fails_long_after_another_has_a_death_of_its_own() -> None:
     ranks = (rank(0, signalled(9), seconds_before=900), rank(1, signalled(15)))
 
-    order = processes.order_of_death(ranks)
+    order = order_of_death(ranks)
 
     assert order is not None
     assert order.followers == ()
@@ -70,7 +72,7 @@ def test_an_agent_that_loses_patience_kills_whom_it_had_asked() -> None:
     failing = rank(0, failed("ValueError", "bad label"), seconds_before=31)
     stubborn = rank(1, signalled(9, signals=(caught(15, before_s=30, pid=901),)))
 
-    order = processes.order_of_death((failing, stubborn))
+    order = order_of_death((failing, stubborn))
 
     assert order is not None
     assert order.first is failing
@@ -82,7 +84,7 @@ def test_where_nobody_read_a_status_the_arrival_of_sigterm_tells_who_followed() 
     sleeper = rank(1, gone(signals=(caught(15, before_s=0.1, pid=901),)), seconds_before=30)
     reporter = rank(0, gone(raised=raised("RuntimeError", GLOO_TIMEOUT, at_ns=before(0.4))), seconds_before=0.3)
 
-    order = processes.order_of_death((sleeper, reporter))
+    order = order_of_death((sleeper, reporter))
 
     assert order is not None
     assert order.first is reporter
@@ -92,7 +94,7 @@ def test_where_nobody_read_a_status_the_arrival_of_sigterm_tells_who_followed() 
 def test_a_rank_of_whose_end_nothing_is_known_is_not_blamed_while_another_says_that_it_waited_in_vain() -> None:
     unseen, reporter = rank(1, gone(), seconds_before=30), rank(0, failed("RuntimeError", GLOO_TIMEOUT))
 
-    order = processes.order_of_death((unseen, reporter))
+    order = order_of_death((unseen, reporter))
 
     assert order is not None
     assert order.first is reporter
@@ -101,7 +103,7 @@ def test_a_rank_of_whose_end_nothing_is_known_is_not_blamed_while_another_says_t
 def test_a_rank_of_whose_end_nothing_is_known_died_first_where_another_lost_its_partner() -> None:
     unseen, victim = rank(1, gone(), seconds_before=1), rank(0, failed("RuntimeError", GLOO_PEER))
 
-    order = processes.order_of_death((unseen, victim))
+    order = order_of_death((unseen, victim))
 
     assert order is not None
     assert order.first is unseen
@@ -118,7 +120,7 @@ def test_a_rank_of_whose_end_nothing_is_known_died_first_where_another_lost_its_
     ],
 )
 def test_no_order_where_one_rank_is_known_or_all_are_well(ranks: tuple[End, ...]) -> None:
-    assert processes.order_of_death(ranks) is None
+    assert order_of_death(ranks) is None
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_no_order_where_one_rank_is_known_or_all_are_well(ranks: tuple[End, ...]
     ],
 )
 def test_what_ended_well(end: End, is_well: bool) -> None:
-    assert processes.ended_well(end) is is_well
+    assert ended_well(end) is is_well
 
 
 def test_in_a_hang_the_sleeper_is_the_laggard_and_not_who_reports() -> None:
@@ -146,8 +148,8 @@ def test_in_a_hang_the_sleeper_is_the_laggard_and_not_who_reports() -> None:
 
     hang = evidence(reporter, ranks=(reporter, sleeper))
 
-    assert processes.find_laggard(hang) is sleeper
-    texts = [fact.text for fact in processes.tell_laggard(hang)]
+    assert find_laggard(hang) is sleeper
+    texts = [fact.text for fact in tell_laggard(hang)]
     assert texts == [
         "last steps: rank 0 at 42 and rank 1 at 41",
         "rank 0 gave up waiting; rank 1 was the one waited for",
@@ -161,7 +163,7 @@ def test_with_equal_steps_the_only_rank_that_did_not_report_is_the_laggard() -> 
         rank(2, failed("RuntimeError", GLOO_TIMEOUT), step=41),
     )
 
-    assert processes.find_laggard(evidence(ranks[0], ranks=ranks)) is ranks[1]
+    assert find_laggard(evidence(ranks[0], ranks=ranks)) is ranks[1]
 
 
 def test_the_work_that_nccl_was_given_says_more_than_the_steps() -> None:
@@ -171,13 +173,13 @@ def test_the_work_that_nccl_was_given_says_more_than_the_steps() -> None:
         said("[PG ID 0 PG GUID 0 Rank 1] Timeout at NCCL work: 807, last enqueued NCCL work: 807, last completed: 806"),
     )
 
-    assert processes.find_laggard(evidence(ranks[0], ranks=ranks, said=lines)) is ranks[1]
+    assert find_laggard(evidence(ranks[0], ranks=ranks, said=lines)) is ranks[1]
 
 
-def test_no_laggard_where_nothing_tells_the_ranks_apart() -> None:
+def test_no_laggard_where_nothing_tells_the_apart() -> None:
     ranks = (rank(0, signalled(15), step=41), rank(1, signalled(15), step=41))
 
-    assert processes.find_laggard(evidence(ranks[0], ranks=ranks)) is None
+    assert find_laggard(evidence(ranks[0], ranks=ranks)) is None
 
 
 def child(pid: int, status: int, seconds_before: float) -> End:
@@ -216,7 +218,7 @@ def test_the_child_whose_death_ended_the_program(
 ) -> None:
     ends = tuple(child(*each) for each in children)
 
-    found = processes.find_fatal_child(evidence(subject, children=ends))
+    found = find_lost_child(evidence(subject, children=ends))
 
     assert (found.pid if found else None) == fatal
 
@@ -232,4 +234,4 @@ def test_the_child_whose_death_ended_the_program(
     ],
 )
 def test_what_a_process_is_called(end: End, name: str) -> None:
-    assert processes.call(end) == name
+    assert call(end) == name

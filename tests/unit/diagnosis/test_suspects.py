@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from holter.diagnosis.causality.children import find_suspect, weigh
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.suspicion import find_suspect, weigh
 from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel, Surroundings
 from holter.model.records import Cause, Finished
 from tests.causes.specimens import PID, before, caught, evidence, exited, failed, raised
@@ -114,7 +114,12 @@ SEGFAULT = child(11, 0.5, signals=(fault(11, 0.5),), has_signal_witness=True)
             1.0,
         ),
         (evidence(chose(), children=(child(15, 0.5),)), "uncaught-exception", 0.9, 1.0),
-        (evidence(left(), children=(child(15, 0.5, signals=(sent(15, 0.5, by=PID),)),)), "nonzero-exit", 0.9, 1.0),
+        (
+            evidence(left(has_signal_witness=True), children=(child(15, 0.5, signals=(sent(15, 0.5, by=PID),)),)),
+            "nonzero-exit",
+            0.9,
+            1.0,
+        ),
         # Somebody else ended it.
         (evidence(left(), children=(child(15, 0.5, signals=(sent(15, 0.5, by=4242),)),)), "terminated", 0.7, 0.9),
         # What died after the exception followed it.
@@ -134,6 +139,14 @@ SEGFAULT = child(11, 0.5, signals=(fault(11, 0.5),), has_signal_witness=True)
 def test_the_cause_and_how_sure_it_is(seen: Evidence, cause: str, least: float, most: float) -> None:
     found = diagnose(seen)
     assert (found.cause, least <= found.confidence < most) == (cause, True), found
+
+
+def test_of_a_pipeline_the_command_that_was_killed_is_meant_and_not_those_that_lost_their_reader() -> None:
+    writer, sorter = child(13, 0.31, pid=901), child(9, 0.3, pid=902)
+    program = failed("subprocess.CalledProcessError", BY_A_SHELL)
+    unheard = evidence(program, children=(writer, sorter), memory=OOM, is_watched=False)
+    assert diagnose(unheard).cause == "cgroup-out-of-memory"
+    assert "902" in diagnose(unheard).title
 
 
 def test_the_other_one_is_a_candidate() -> None:

@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from holter.diagnosis.printed import with_printed_exception
+from holter.diagnosis.causality.console import with_printed_exception
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import End, Said, Surroundings
 from holter.model.records import Raised

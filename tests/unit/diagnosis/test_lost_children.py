@@ -2,7 +2,7 @@
 
 import pytest
 
-from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.causality.children import find_lost_child
 from holter.model.evidence import End, Evidence, Surroundings
 from tests.causes.specimens import before, evidence, exited, failed, said
 
