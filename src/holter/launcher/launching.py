@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from holter.errors import NotRunnable
+from holter.errors import NotRunnable, is_strict
 from holter.launcher.attending import Attendant, hold_signals
 from holter.launcher.listening import Listener
 from holter.launcher.output import Output
@@ -104,7 +104,7 @@ class _Launch:
         try:
             work()
         except Exception as error:
-            if os.environ.get("HOLTER_STRICT") == "1":
+            if is_strict():
                 raise
             self.voice.warn("failure", f"not all of it is recorded ({error}); the command runs anyway")
 
