@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holter.api.door import Api
+
 from holter.catalog import catalog
 from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.cli.main import main

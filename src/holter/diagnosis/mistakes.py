@@ -38,7 +38,7 @@ _TWO_WRITERS = re.compile(
 _AFTER_FORK = Mistake(
     name="CUDA after fork",
     explanation="a forked worker can't use the GPU that its parent already uses",
-    remedy=several.spawn_for_cuda,
+    remedy=several.SPAWN_FOR_CUDA,
 )
 
 
@@ -62,7 +62,7 @@ def _find(text: str) -> Mistake | None:
         explanation = (
             "a worker started by `spawn` imports the script again, and the script starts workers when imported"
         )
-        return Mistake(name="no main guard", explanation=explanation, remedy=program.guard_main)
+        return Mistake(name="no main guard", explanation=explanation, remedy=program.GUARD_MAIN)
     if _CUDA_AFTER_FORK.search(text):
         return _AFTER_FORK
     if _NO_SUCH_GPU.search(text):
@@ -70,10 +70,10 @@ def _find(text: str) -> Mistake | None:
         return Mistake(name="no such GPU", explanation=explanation, remedy=several.choose_gpu)
     if _UNPICKLABLE.search(text):
         explanation = "what goes to another process is pickled, and local functions, lambdas and open handles can't be"
-        return Mistake(name="not picklable", explanation=explanation, remedy=several.picklable)
+        return Mistake(name="not PICKLABLE", explanation=explanation, remedy=several.PICKLABLE)
     if _TWO_WRITERS.search(text):
         explanation = "another process has the same file open for writing"
-        return Mistake(name="two writers", explanation=explanation, remedy=several.one_writer)
+        return Mistake(name="two writers", explanation=explanation, remedy=several.ONE_WRITER)
     return None
 
 

@@ -112,6 +112,13 @@ def last_line(evidence: Evidence) -> Said | None:
     return next((line for line in lines if line.is_error), lines[0] if lines else None)
 
 
+def says_at_its_end(evidence: Evidence, pattern: re.Pattern[str]) -> bool:
+    """Whether the exception that ended the subject says it, or else the last line."""
+    raised, last = evidence.subject.raised, last_line(evidence)
+    said = foreign_text(raised) if raised is not None else last.text if last is not None else ""
+    return pattern.search(said) is not None
+
+
 def last_words(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments; None where the subject went on printing after it.
 

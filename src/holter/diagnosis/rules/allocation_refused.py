@@ -10,15 +10,24 @@ import errno
 import re
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
+from holter.diagnosis.remedies.memory import (
+    SMALLER_NUMBERS,
+    check_shape,
+    raise_address_space,
+    smaller_batch,
+    stream_data,
+)
+from holter.diagnosis.rivals import OPEN
+from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, says_at_its_end, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
+ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
+CURVES = ("rss", "host-memory")
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
 UNSEEN = 0.65
 NEAR = 0.75
@@ -37,6 +46,8 @@ _SAYS_NO_MEMORY = re.compile(
 )
 """As libraries say it that have one type for all of their errors. It may be anybody's memory: where somebody looked, a
 limit must be near."""
+_NO_NEW_THREAD = re.compile(r"can't start new thread")
+_LACKS_MEMORY = re.compile(r"Cannot allocate memory|\bout of memory\b|std::bad_alloc", re.IGNORECASE)
 _BAD_ALLOC = re.compile(r"std::bad_alloc|memory allocation of \d+ bytes failed|bad_array_new_length")
 _GPU = re.compile(r"CUDA|GPU|HIP|MPS", re.IGNORECASE)
 _THREAD = re.compile(r"can't start new thread")
@@ -127,7 +138,6 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=_title(evidence),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -154,3 +164,14 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     used = f"{words.size(around.address_space_bytes)} of " if around.address_space_bytes is not None else ""
     limit = words.size(around.address_space_limit_bytes)
     return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) was in use")]
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a thread is refused for want of room for its stack as well."""
+    end, raised = evidence.subject, evidence.subject.raised
+    if verdict.is_vague and says_at_its_end(evidence, _LACKS_MEMORY):
+        return OPEN
+    is_seen = any(fact.source == facts.LIMITS for fact in verdict.because)
+    if verdict.cause != "too-many-processes" or end.role not in WITHOUT_CLIENT or raised is None or is_seen:
+        return None
+    return OPEN if _NO_NEW_THREAD.search(foreign_text(raised)) else None

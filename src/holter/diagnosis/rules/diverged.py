@@ -12,14 +12,17 @@ NaN.
 import re
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well, left_with
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import find_nan, lower_learning_rate
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "diverged"
+ADVICE = (find_nan, lower_learning_rate, resume)
+CURVES = ("metric",)
 _NOT_FINITE = re.compile(
     r"\bnan\b|\bNaN|\binf\b|infinit|non-?finite|not (?:all )?finite|isnan|isinf|isfinite|diverg|explod"
     r"|returned nan values|underflow|SVD did not converge",
@@ -49,7 +52,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=_title(end.raised, bad),
         because=testimony.few(_because(evidence, bad)),
-        advice=advise(CAUSE, evidence),
     )
 
 

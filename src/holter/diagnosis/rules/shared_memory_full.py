@@ -11,13 +11,16 @@ import re
 import signal
 
 from holter.diagnosis import errnos, facts, spaces, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.remedies.limits import file_descriptor_sharing
+from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "shared-memory-full"
+ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
+CURVES = ("disk-shm",)
 MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = 0.96, 0.85, 0.93, 0.95, 0.86, 0.75
 MAPPED_WITH_ROOM = 0.4
 """Then the block was rather made shorter."""
@@ -90,5 +93,4 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
             f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
         ),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )

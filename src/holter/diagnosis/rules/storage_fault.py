@@ -11,8 +11,8 @@ import re
 import signal
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.remedies.outside import CHECK_DISK, REPLACE_HARDWARE, resume
 from holter.diagnosis.requests import SI_KERNEL
 from holter.diagnosis.texts import foreign_text, source_line
 from holter.model.evidence import Disk, End, Evidence, KernelLine
@@ -20,6 +20,7 @@ from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "storage-fault"
+ADVICE = (CHECK_DISK, REPLACE_HARDWARE, resume)
 NEAR_S = 600.0
 HUNG_UP_S = 60.0
 _ERROR = re.compile(
@@ -72,7 +73,6 @@ def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine 
         confidence=confidence,
         title=f"The storage failed: {what}",
         because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -10,14 +10,18 @@ import errno
 import re
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
-from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error
+from holter.diagnosis.remedies.limits import fewer_threads
+from holter.diagnosis.remedies.memory import fewer_workers
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error, says_at_its_end
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "too-many-processes"
+ADVICE = (fewer_threads, fewer_workers)
+CURVES = ("processes",)
 SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.8
 NEAR = 0.9
 ADDRESSES_NEAR = 0.75
@@ -27,6 +31,7 @@ _THREAD = re.compile(
     r"|(?:could not|failed to|unable to) (?:spawn|create|start)\b.{0,20}\bthreads?\b"
     r".*(?:unavailable|code: 11\b|os error 11\b)"
 )
+_LACKS_TASKS = re.compile(r"Resource temporarily unavailable")
 _FORK = re.compile(r"fork|_fork_exec|Popen|posix_spawn|spawnv|Process|start\(\)|clone|subprocess")
 _SAYS = re.compile(
     r"fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed"
@@ -97,5 +102,14 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} could not start another process or thread{limit}"),
         because=(*found, *seen, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; native code that leaves by itself says so on a console that
+    nobody kept."""
+    has_left_unseen = verdict.cause == "nonzero-exit" and evidence.subject.finished is None and not evidence.said
+    is_busy = errnos.find_errno(evidence.subject.raised, errno.EAGAIN) is not None  # a socket that would block
+    if verdict.is_vague and not is_busy and says_at_its_end(evidence, _LACKS_TASKS):
+        return OPEN
+    return UNLIKELY if has_left_unseen else None
