@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holter.api.door import Api
-
+from holter.api.recorded_runs import Api
 from holter.catalog import catalog
 from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.cli.main import main

@@ -16,7 +16,6 @@ from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.shell import current_shell
 from holter.client.shortened import text_of
-from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
 from holter.errors import NotKept, NotSynced, RunFinished, is_strict
 from holter.journal.writer import JournalWriter
@@ -34,6 +33,7 @@ from holter.model.records import (
     Summarised,
 )
 from holter.recording.login import rows_in_words
+from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ KEYS = [
     "curves",
     "cell",
     "stack",
+    "cause_mark",
 ]
 
 
