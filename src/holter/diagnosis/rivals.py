@@ -6,7 +6,6 @@ what the rival leaves of it, and names the rival as a candidate.
 """
 
 import errno
-import re
 import signal
 
 import msgspec
@@ -15,10 +14,9 @@ from holter.diagnosis import errnos, facts
 from holter.diagnosis.cpu_limits import may_have_used_all
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
-from holter.diagnosis.errnos import CANNOT_OPEN
-from holter.diagnosis.gpu_errors import OF_GPU
 from holter.diagnosis.kills import is_pressed
 from holter.diagnosis.origins import find_lost_child, is_about_a_code
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
 from holter.diagnosis.processes import lost_a_peer
 from holter.diagnosis.suspicion import has_waited
@@ -33,14 +31,13 @@ MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD, MOST_IF_NOT_COUNTED = 0.6
 MOST_IF_LACKING, MOST_IF_OF_FLOATS, MOST_IF_LIMITED = 0.8, 0.6, 0.5
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
 """They say how a program ended, and leave open what made it."""
-LACKING: dict[str, re.Pattern[str]] = {
-    "disk-full": re.compile(r"No space left on device|Disk quota exceeded"),
-    "too-many-open-files": re.compile(r"Too many open files"),
-    "allocation-refused": re.compile(r"Cannot allocate memory|\bout of memory\b|std::bad_alloc", re.IGNORECASE),
-    "too-many-processes": re.compile(r"Resource temporarily unavailable"),
+LACKING = {
+    "disk-full": "room-lacking",
+    "too-many-open-files": "files-lacking",
+    "allocation-refused": "memory-lacking",
+    "too-many-processes": "tasks-lacking",
 }
 """What the operating system and the languages say of a resource that is used up."""
-CANT_START = re.compile(r"can't start new thread")
 OF_FAULTS: dict[int, str] = {
     signal.SIGSEGV: "segmentation-fault",
     signal.SIGFPE: "arithmetic-fault",
@@ -177,7 +174,7 @@ def _peer(verdict: Verdict, evidence: Evidence) -> Rival | None:
 def _room(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A thread is refused for want of room for its stack as well, and nobody looked around at that moment."""
     end, raised = evidence.subject, evidence.subject.raised
-    is_of_a_thread = raised is not None and CANT_START.search(foreign_text(raised)) is not None
+    is_of_a_thread = raised is not None and says(foreign_text(raised), "no-new-thread")
     is_seen = any(fact.source == facts.LIMITS for fact in verdict.because)
     if verdict.cause != "too-many-processes" or end.role not in WITHOUT_CLIENT or not is_of_a_thread or is_seen:
         return None
@@ -187,7 +184,7 @@ def _room(verdict: Verdict, evidence: Evidence) -> Rival | None:
 def _descriptors(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """A library that can't open a file and does not say why may lack a descriptor; nobody counted them just then."""
     end, raised = evidence.subject, evidence.subject.raised
-    is_closed = raised is not None and CANNOT_OPEN.search(foreign_text(raised)) is not None
+    is_closed = raised is not None and says(foreign_text(raised), "cannot-open")
     if verdict.cause != "uncaught-exception" or end.role not in WITHOUT_CLIENT or not is_closed:
         return None
     return Rival(causes=("too-many-open-files",), most=MOST_IF_NOT_COUNTED)
@@ -197,7 +194,7 @@ def _resource(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """Who says at its end that something was lacking may have ended for want of it, though nobody saw that."""
     raised, last = evidence.subject.raised, last_line(evidence)
     said = foreign_text(raised) if raised is not None else last.text if last is not None else ""
-    lacking = tuple(cause for cause, says in LACKING.items() if says.search(said))
+    lacking = tuple(cause for cause, tag in LACKING.items() if says(said, tag))
     if verdict.cause not in VAGUE or not lacking or errnos.find_errno(raised, errno.EAGAIN):
         return None
     return Rival(causes=lacking, most=MOST_IF_LACKING)
@@ -206,7 +203,7 @@ def _resource(verdict: Verdict, evidence: Evidence) -> Rival | None:
 def _hardware(verdict: Verdict, evidence: Evidence) -> Rival | None:
     """What a GPU's library complains of may be the GPU's own failure, which its events and the kernel's log tell."""
     raised = evidence.subject.raised
-    is_of_gpu = raised is not None and OF_GPU.search(foreign_text(raised)) is not None
+    is_of_gpu = raised is not None and says(foreign_text(raised), "gpu-spoken-of")
     if verdict.cause not in VAGUE or not is_of_gpu or evidence.gpu or evidence.kernel_log:
         return None
     return Rival(causes=("gpu-fault",), most=MOST_IF_OF_HARDWARE)

@@ -7,8 +7,6 @@ Look at the rank that is named as behind. Make sure that all ranks do the same n
 raise `timeout=` of `init_process_group` where one rank may take long on purpose.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.processes import (
@@ -25,7 +23,6 @@ from holter.model.evidence import End, Evidence, Said
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "collective-timeout"
-_WATCHDOG = re.compile(r"Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL")
 _ABORTED = (6,)
 
 
@@ -35,7 +32,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if ended_well(end):
         return None
     is_raised = end.raised is not None and waited_in_vain(end) and not is_own_raise(end.raised)
-    line = line_near_end(evidence, _WATCHDOG, near_s=120) if end.signal in _ABORTED else None
+    line = line_near_end(evidence, "collective-watchdog", near_s=120) if end.signal in _ABORTED else None
     if not is_raised and line is None:
         return None
     laggard = find_laggard(evidence)

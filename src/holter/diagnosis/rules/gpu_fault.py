@@ -9,7 +9,8 @@ checkpoint.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.gpu_errors import HARDWARE_FAULT, HARDWARE_XIDS, OF_GPU, is_about_gpu, xids_near_end
+from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.processes import ended_well
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
@@ -27,7 +28,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     xids = list(xids_near_end(evidence, HARDWARE_XIDS))
     lost = evidence.gpu.lost if evidence.gpu else ()
-    match = in_exception(evidence, HARDWARE_FAULT)
+    match = in_exception(evidence, "gpu-hardware-fault")
     if not xids and not lost and match is None:
         return _absent(evidence)
     confidence = _confidence(evidence, xids)
@@ -44,7 +45,7 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(evidence: Evidence, xids: list[KernelLine]) -> float | None:
     end, gpu = evidence.subject, evidence.gpu
-    speaks = end.raised is not None and OF_GPU.search(f"{end.raised.type}: {end.raised.message}") is not None
+    speaks = end.raised is not None and says(f"{end.raised.type}: {end.raised.message}", "gpu-spoken-of")
     is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
     if gpu is not None and gpu.lost and _is_hot(gpu):
         return 0.75  # then the heat is why

@@ -7,12 +7,12 @@ still ended by it.
 Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.requests import Request, request_of
 from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
@@ -23,7 +23,6 @@ SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
 SCHEDULED = 0.8
 BY_WORDS = 0.95
 LATE_S = 30.0
-_GOT = re.compile(r"got signal: 15\b")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -54,7 +53,7 @@ def _says_so(evidence: Evidence) -> bool:
     end = evidence.subject
     if end.raised is None or end.has_signal_witness or "SignalException" not in type_names(end.raised):
         return False
-    return _GOT.search(foreign_text(end.raised)) is not None
+    return says(foreign_text(end.raised), "got-sigterm")
 
 
 def _confidence(evidence: Evidence, request: Request) -> float:

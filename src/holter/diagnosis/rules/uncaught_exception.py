@@ -7,14 +7,13 @@ only the sign of something else (a full disk, a dead worker, a lost partner), th
 Start at the line named in the title. To go on from the last checkpoint after the fix, pass `resume` to `holter.init`.
 """
 
-import re
-
 import msgspec
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import Remedy, advise
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.origins import find_lost_child
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.printed import LAST_WORDS, PRINTED
 from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, order_of_death
 from holter.diagnosis.remedies import several
@@ -26,7 +25,6 @@ from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "uncaught-exception"
 _ENDS = ("main", "child", PRINTED, LAST_WORDS)
-_HANDED_OVER = re.compile(r"Caught (\S+) in (.+?)\.\s*Original Traceback.*?\n(\S[^\n]*)\s*$", re.DOTALL)
 _THREAD_S = 60.0
 _TEARDOWN_SIGNALS = (6, 11)
 
@@ -75,7 +73,7 @@ def _raised_inside(end: End, error: Raised) -> Raised:
 
 def _title(end: End, error: Raised, inside: Raised) -> str:
     kind, message, where = error.type, error.message, ""
-    if found := _HANDED_OVER.search(message):
+    if found := tags_in(message).get("handed-over"):
         kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
     name = kind.rpartition(".")[2] + where
     said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
