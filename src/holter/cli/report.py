@@ -32,7 +32,8 @@ def headline(loaded: LoadedRun, seen: Look) -> str:
     """The state and its reason in one line."""
     view = loaded.view
     state = f"{view.state} (late)" if view.is_stale else view.state
-    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(reason(loaded))}"
+    told = f"{reason(loaded)}; {view.cause_mark.words}" if view.cause_mark else reason(loaded)
+    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(told)}"
 
 
 def reason(loaded: LoadedRun) -> str:

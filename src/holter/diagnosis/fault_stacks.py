@@ -3,8 +3,7 @@
 import msgspec
 
 from holter.diagnosis import words
-from holter.diagnosis.phrases.tags import tags_in
-from holter.diagnosis.tracebacks import NOT_OWN
+from holter.diagnosis.phrases.tags import says, tags_in
 from holter.model import cell_names
 
 _OF_OURS = tuple(f"/holter/{part}/" for part in ("client", "wire", "recording", "console", "journal", "jupyter"))
@@ -24,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
     @property
     def is_own(self) -> bool:
         """Neither installed nor part of Python: the user's own code."""
-        return self.file in _TYPED or (NOT_OWN.search(self.file) is None and not self.file.startswith("<"))
+        return self.file in _TYPED or (not says(self.file, "not-own-file") and not self.file.startswith("<"))
 
     @property
     def text(self) -> str:

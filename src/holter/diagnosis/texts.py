@@ -1,10 +1,10 @@
 """Finds words in exceptions and in the last lines of the console: the weakest witness, so it must be near the end."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 
 from holter.diagnosis.phrases.tags import Match, says, tags_in
-from holter.diagnosis.tracebacks import NOT_OWN
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Cause, Raised
 
@@ -33,7 +33,7 @@ def type_names(raised: Raised) -> set[str]:
 
 def is_own_raise(raised: Raised) -> bool:
     """Whether a `raise` or `assert` of the user's own code said it: its words are the user's then, and prove little."""
-    places = [place for _, place in _places(raised.traceback.splitlines())]
+    places = [place for _, place in _places(raised.traceback)]
     own = {(frame.file, frame.line) for frame in raised.frames}
     is_own = bool(places) and (places[-1]["file"], int(places[-1]["line"])) in own
     return is_own and is_said_by_hand(raised)
@@ -46,18 +46,18 @@ def is_said_by_hand(raised: Raised) -> bool:
 
 def foreign_causes(raised: Raised) -> tuple[Cause, ...]:
     """What led to it, without what the user's own code said, as far as the traceback shows that."""
-    lines = raised.traceback.splitlines()
-    return tuple(each for each in raised.causes if not _is_own_cause(each, lines))
+    return tuple(each for each in raised.causes if not _is_own_cause(each, raised.traceback))
 
 
-def _is_own_cause(cause: Cause, lines: list[str]) -> bool:
+def _is_own_cause(cause: Cause, traceback: str) -> bool:
+    lines = traceback.splitlines()
     said = f"{cause.type.removeprefix('__main__.')}: {cause.message}".splitlines()[0]
     ends = [number for number, line in enumerate(lines) if line == said]
-    before = _places(lines[: ends[0]]) if ends else []
+    before = [each for each in _places(traceback) if ends and each[0] < ends[0]]
     if not before:
         return False
     number, place = before[-1]
-    return NOT_OWN.search(place["file"]) is None and says(lines[number + 1].strip(), "raised-by-hand")
+    return not says(place["file"], "not-own-file") and says(lines[number + 1].strip(), "raised-by-hand")
 
 
 def foreign_text(raised: Raised) -> str:
@@ -69,13 +69,16 @@ def foreign_text(raised: Raised) -> str:
 def source_line(raised: Raised) -> str:
     """The statement that raised it, where the traceback shows one."""
     lines = raised.traceback.splitlines()
-    places = [number for number, _ in _places(lines)]
+    places = [number for number, _ in _places(raised.traceback)]
     return lines[places[-1] + 1].strip() if places and places[-1] + 1 < len(lines) else ""
 
 
-def _places(lines: list[str]) -> list[tuple[int, Match]]:
-    found = [(number, place) for number, line in enumerate(lines) if (place := tags_in(line).get("place"))]
-    return [(number, place) for number, place in found if _OF_OURS not in place["file"]]
+@functools.lru_cache(maxsize=64)
+def _places(traceback: str) -> tuple[tuple[int, Match], ...]:
+    """Its frames, each with the number of its line; many rules ask for those of one."""
+    lines = enumerate(traceback.splitlines())
+    found = [(number, place) for number, line in lines if (place := tags_in(line).get("place"))]
+    return tuple((number, place) for number, place in found if _OF_OURS not in place["file"])
 
 
 def in_exception(evidence: Evidence, tag: str) -> Match | None:

@@ -14,6 +14,7 @@ from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
+    CauseMarked,
     Described,
     Edited,
     Exited,
@@ -29,7 +30,7 @@ from holter.model.records import (
     Signalled,
 )
 from holter.model.state import FINISHED, Lateness, Outcome, Witness, last_wish, settle, settle_process, with_mark
-from holter.model.verdicts import Diagnosis
+from holter.model.verdicts import CauseMark, Diagnosis
 from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
@@ -74,6 +75,8 @@ class RunView(msgspec.Struct, kw_only=True):
     """`kernel` for a notebook's kernel that is recorded for its own sake."""
     trouble: str = ""
     """Why the run can't be shown, where its state is `unreadable`."""
+    cause_mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 class LoadedRun(msgspec.Struct, kw_only=True):
@@ -113,7 +116,9 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
     by_itself = settle(seen, [], now_ns=now_ns, lateness=lateness)
     outcome = with_mark(by_itself, counted_marks(digests))
     view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
-    view = msgspec.structs.replace(view, masked=masked_secrets(digests), **edits(digests))
+    view = msgspec.structs.replace(
+        view, masked=masked_secrets(digests), cause_mark=cause_mark(digests), **edits(digests)
+    )
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
     is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
     return LoadedRun(
@@ -307,8 +312,21 @@ def _may_hear_more(digests: list[Digest], seen: list[Witness], *, is_well: bool)
 
 def counted_marks(digests: Sequence[Digest]) -> list[Marked]:
     """What people said about the newest attempt, in the order of time: a mark does not count for a later one."""
+    return _said(_of_newest_attempt(digests), Marked)
+
+
+def cause_mark(digests: Sequence[Digest]) -> CauseMark | None:
+    """The last word of people on what the newest attempt died of; None where there is none, or it was taken back."""
+    said: list[CauseMarked] = _said(_of_newest_attempt(digests), CauseMarked)
+    if not said or not said[-1].cause:
+        return None
+    last = said[-1]
+    return CauseMark(cause=last.cause, reason=last.reason, by=last.by, at=last.at_ns / 1e9, verdict=last.verdict)
+
+
+def _of_newest_attempt(digests: Sequence[Digest]) -> list[Digest]:
     newest = max((each.opened.attempt for each in digests if each.opened.writer in MAIN), default=0)
-    return _said([each for each in digests if each.opened.attempt >= newest], Marked)
+    return [each for each in digests if each.opened.attempt >= newest]
 
 
 def edits(digests: Sequence[Digest]) -> dict[str, Any]:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from holter.client.boundary import is_strict
 from holter.client.capture.description import describe, exit_code_of, type_name
 from holter.client.capture.patches import Patches
-from holter.client.capture.texts import bounded
 from holter.client.notebook.cell_files import file_of, files_so_far
 from holter.client.notebook.process_memory import GpuMemory, ProcessMemory
+from holter.errors import is_strict
 from holter.model.clock import Clock
-from holter.model.cutting import first_words
+from holter.model.cutting import bounded, first_words
 from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised, Record
 from holter.model.secrets import masked
 
@@ -221,7 +220,7 @@ class CellHooks:
 
 def look_at(namespace: dict[str, Any], shell: Any) -> tuple[HeldVariable, ...]:
     """The largest variables of a namespace; takes some milliseconds."""
-    from holter.client.memory.variables import variables
+    from holter.memory.variables import variables
 
     found = variables(namespace, budget_s=LOOK_FOR_S, shell=shell)
     large = [each for each in found if each.size_bytes >= LEAST_VARIABLE_BYTES]

@@ -73,4 +73,129 @@ fork-among-threads: a program forked while threads ran: the child may wait for e
     os\.fork\(\) was called.*(?:multithreaded|JAX)
         JAX from 0.4 on | JAX: jax/_src/xla_bridge.py
             os.fork() was called. os.fork() is incompatible with multithreaded code, and JAX is multithreaded
+peer-lost (end): a process lost the other end of a connection; who says so did not die first
+    Connection closed by peer|caused by a remote worker
+        Gloo, in PyTorch | zoo: has a rank 0 under torchrun that misses a key
+            Connection closed by peer [127.0.0.1]:7080. This is typically caused by a remote worker crashing.
+    remote process exited|NCCL communicator was aborted
+        NCCL, in PyTorch | NCCL: src/init.cc, ncclRemoteError
+            ncclRemoteError: A call failed possibly due to a network error or a remote process exited prematurely.
+    Connection reset by peer
+        glibc, for ECONNRESET | zoo: has a data loader of which a worker divides by zero in C
+            ConnectionResetError: [Errno 104] Connection reset by peer
+    [Bb]roken pipe
+        glibc, for EPIPE | zoo: has a rank that kills itself | BrokenPipeError: [Errno 32] Broken pipe
+    Connection refused
+        glibc, for ECONNREFUSED | zoo: fails, and fails again while it says goodbye
+            ConnectionRefusedError: [Errno 111] Connection refused
+    recvValue failed|failed to recv, got 0 bytes|TCPStore.*(?:closed|failed|recv|send)|DistNetworkError
+        PyTorch's store from 2.0 on | PyTorch: torch/csrc/distributed/c10d/TCPStore.cpp
+            torch.distributed.DistNetworkError: failed to recv, got 0 bytes
+    Socket closed
+        gRPC | gRPC: src/core/lib/iomgr/tcp_posix.cc | UNAVAILABLE: Socket closed
+    Gloo connectFullMesh failed
+        Gloo, in PyTorch from 1.8 on | Gloo: gloo/transport/tcp/context.cc
+            RuntimeError: Gloo connectFullMesh failed with timed out connecting
+child-lost (end): a process lost a child without which it can't go on
+    DataLoader worker .*(?:exited unexpectedly|is killed by signal)
+        PyTorch from 0.4 on | zoo: loses the workers of its data loader and does without
+            RuntimeError: DataLoader worker (pid 2195) is killed by signal: Killed.
+    BrokenProcessPool|BrokenExecutor|terminated abruptly
+        Python's concurrent.futures | zoo: got over a fault in a pool and misses its threshold
+            A process in the process pool was terminated abruptly while the future was running or pending.
+    ProcessExitedException|process \d+ terminated with (?:signal|exit code)
+        PyTorch's multiprocessing.spawn from 1.7 on | zoo: spawns processes with torch of which one leaves with 7
+            torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with exit code 7
+    CalledProcessError: .*died with
+        Python's subprocess | zoo: runs a program that somebody kills
+            subprocess.CalledProcessError: Command 'ffmpeg' died with <Signals.SIGKILL: 9>.
+    ChildFailedError
+        torchrun | zoo: has a rank under torchrun that faults |     raise ChildFailedError(
+    TerminatedWorkerError
+        joblib's loky | zoo: has an executor that guesses at a fault or at memory while a worker aborted
+                raise TerminatedWorkerError(
+    WorkerCrashedError|ActorDiedError|WorkerDiedError
+        Ray | zoo: has an actor that is killed for memory, and three reasons to choose from
+                raise ActorDiedError(
+    [Aa] worker (?:process )?.*(?:died|was killed|stopped unexpectedly)
+        Ray, joblib | Ray: python/ray/exceptions.py
+            A worker died or was killed while executing a task by an unexpected system error.
+collective-timeout (end): a rank waited for another in vain; who says so is the victim
+    (?i)collective operation timeout
+        PyTorch's NCCL from 1.10 on | PyTorch: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+            Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=ALLREDUCE, Timeout(ms)=600000)
+    (?i)Timed out waiting \d+ ?ms for (?:recv|send)|monitoredBarrier
+        Gloo, in PyTorch | zoo: has ranks under torchrun of which one does not come to the barrier
+            Timed out waiting 4000ms for recv operation to complete
+    (?i)Timeout.*(?:all_?reduce|all_?gather|barrier|broadcast|reduce_scatter)
+        Horovod, MPI and PyTorch | PyTorch: torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp
+            Timeout while waiting for ranks to reach the barrier
+    (?i)wait timeout after \d+ ?ms|Timed out after \d+ ?ms waiting for|DistStoreError: .*timed? ?out|Socket Timeout
+        PyTorch's store | zoo: meets nobody at the place where its ranks should meet
+            torch.distributed.DistStoreError: Timed out after 3 seconds waiting for clients. 1/2 clients joined.
+work-enqueued: how much work a rank had given to NCCL: the rank, the work
+    Rank (\d+)\].*last enqueued (?:NCCL )?work: (\d+)
+        PyTorch from 2.1 on | PyTorch: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp
+            [Rank 1] Timeout at NCCL work: 4, last enqueued NCCL work: 4, last completed NCCL work: 3.
+pipe-broken (end): an exception of who reads from a process that is gone
+    (?m)^(?:EOFError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)\b
+        Python | zoo: has a rank that kills itself | BrokenPipeError: [Errno 32] Broken pipe
+signal-of-child: the signal that ended a child, as who waited for it says
+    died with <Signals\.\w+: (\d+)>
+        Python's subprocess | zoo: runs a program that somebody kills
+            subprocess.CalledProcessError: Command 'ffmpeg' died with <Signals.SIGKILL: 9>.
+    is killed by signal: ([A-Z][\w ]+)
+        PyTorch's data loader | zoo: loses the workers of its data loader and does without
+            RuntimeError: DataLoader worker (pid 2195) is killed by signal: Killed.
+    terminated with signal (SIG\w+)
+        PyTorch's multiprocessing.spawn | zoo: spawns processes with torch of which one faults
+            torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGSEGV
+command-of-child: the command that a signal ended
+    Command '(.+)' died with
+        Python's subprocess | zoo: runs a program that somebody kills
+            subprocess.CalledProcessError: Command 'ffmpeg' died with <Signals.SIGKILL: 9>.
+pids: processes by their numbers
+    pid(?:\(s\))?[ =:]*(\d+(?:, \d+)*)
+        torchrun, PyTorch's data loader | zoo: has a rank 0 under torchrun that misses a key
+              exitcode  : 1 (pid: 970)
+number: a number that may be an exit code
+    (?<![\w.-])\d{1,3}\b
+        programs | zoo: leaks under nohup and nice, in a shell | status 137
+negative-number: Python's code for a child that a signal ended
+    (?<![\w.-])-\d{1,2}\b(?!\.\d)
+        programs | zoo: does not mind a child that was killed for memory | -9
+exit-code: an exit code by its name
+    (?i)(?:exit\w*|return\w*|code|status|left|ended)\b\D{0,12}?(-?\d{1,3})\b
+        programs | zoo: leaks under nohup and nice, in a shell | status 137
+child-spoken-of: it is about the death of another process
+    (?i)(?:worker|child|process|subprocess|rank|job)\S* .*(?:died|dead|failed|crashed|killed|terminated|aborted|gone)
+        programs | zoo: loses the workers of its data loader and does without
+            RuntimeError: DataLoader worker (pid 2195) is killed by signal: Killed.
+    (?i)(?:worker|child|process|subprocess|rank|job)\S* .*(?:lost|exited|left|missing|vanished|disappeared)
+        programs | zoo: forks more workers than its memory allows | a worker is missing
+exit-spoken-of: it is about how another process ended
+    + child-spoken-of
+    (?i)exit ?codes?|exit(?:ed)? (?:status|with)|returncode|return(?:ed)? code|non-zero exit|(?<![\w-])-\d{1,2}\b
+        programs | zoo: runs cp, which finds the disk full
+            subprocess.CalledProcessError: Command '['cp', 'model.bin', 'disk/']' returned non-zero exit status 1.
+srun-task: how a task of a step ended
+    ^srun: error: \S+: tasks? (?P<task>\d+)[\d,-]*: (?P<how>.+?)(?: \(core dumped\))?$
+        SLURM's srun | zoo: is a job of SLURM that somebody kills in a step | srun: error: vm: task 0: Killed
+srun-code: the exit code of a task
+    ^Exited with exit code (\d+)
+        SLURM's srun | zoo: is a job of SLURM that has a step of two tasks of which one raises
+            Exited with exit code 1
+rank-prefix: what a rank printed: its number, the line
+    ^\[(?:rank|default)(?P<rank>\d+)\]: ?(?P<text>.*)$
+        torchrun, PyTorch from 2.2 on | zoo: has a rank 0 under torchrun that misses a key | [rank1]:     work.wait()
+rank-failed: a rank in the report of a launcher: its number, its pid
+    rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: -?\d+ \(pid: (?P<pid>\d+)\)
+        torchrun from 1.9 on | PyTorch: torch/distributed/elastic/multiprocessing/errors/__init__.py
+              rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 970)
+wrapper: what a tool says of the command that it ran
+    ^g?make(?:\[\d+\])?: \*\*\*[ ]
+        GNU make | zoo: has make build its index, for which there is no memory | make: *** [Makefile:5: index] Killed
+    ^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+[ ]
+        glog, torchrun | zoo: has a library that checks its shapes and gives up
+            F1115 04:12:09.118 131 tensor_shape.cc:209] Check failed: rows == columns (768 vs. 1024)
 """

@@ -2,7 +2,6 @@
 
 import functools
 import re
-from collections.abc import Iterator
 
 import msgspec
 
@@ -61,19 +60,18 @@ class Tags:
     def get(self, tag: str) -> Match | None:
         """The first place that says it."""
         if tag not in self._found:
-            firsts = (pattern.search(self._text) for pattern in self._likely(tag))
-            self._found[tag] = min(filter(None, firsts), key=lambda match: match.start(), default=None)
+            firsts = [found for pattern in self._likely(tag) if (found := pattern.search(self._text))]
+            self._found[tag] = min(firsts, key=Match.start, default=None)
         return self._found[tag]
 
     def every(self, tag: str) -> list[Match]:
         """All places that say it."""
         return [match for pattern in self._likely(tag) for match in pattern.finditer(self._text)]
 
-    def _likely(self, tag: str) -> Iterator[re.Pattern[str]]:
+    def _likely(self, tag: str) -> list[re.Pattern[str]]:
         """To look for a word costs a hundredth of compiling a pattern that is not there."""
-        for phrase in read_table()[tag].phrases:
-            if any(needle in self._small for needle in needles(phrase.pattern)):
-                yield _compiled(phrase.pattern)
+        small = self._small
+        return [_compiled(pattern) for pattern, words in _needled(tag) if any(word in small for word in words)]
 
 
 @functools.lru_cache(maxsize=MOST_TEXTS)
@@ -114,6 +112,11 @@ def needles(pattern: str) -> tuple[str, ...]:
             flat = parts.sub("\0", flat)
     words = [max(part.split("\0"), key=len) for part in flat.split("|")]
     return tuple("".join(chr(ord(each) - _PLAIN * (ord(each) >= _PLAIN)) for each in word).lower() for word in words)
+
+
+@functools.cache
+def _needled(tag: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(phrase.pattern, needles(phrase.pattern)) for phrase in read_table()[tag].phrases]
 
 
 @functools.cache

@@ -11,8 +11,8 @@ NaN.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import ended_well, left_with
 from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.processes import ended_well, left_with
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised

@@ -9,9 +9,9 @@ checkpoint.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.processes import ended_well
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict

@@ -14,6 +14,7 @@ from holter.errors import NoRun, Refused
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
 from holter.model.state import RUNNING, UNREADABLE
+from holter.model.verdicts import CauseMark
 from holter.server.domain.removal import remove_run
 from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
 from holter.server.query.tables import TableTexts, read_query
@@ -106,6 +107,8 @@ class RunDetail(RunBrief, kw_only=True):
     resume_command: str
     sent_by: str = ""
     """The user who sent it; empty for one that was recorded here."""
+    cause_mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 class Edits(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,6 +171,7 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
         "masked": loaded.view.masked,
+        "cause_mark": loaded.view.cause_mark,
         "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
     }
 

@@ -20,12 +20,13 @@ _MARKED = " (holter's own verdict: "
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A person's word on how a run ended: when, who, why."""
+    """A person's word on how a run ended, or on what it died of (`cause`): when, who, why."""
 
     state: str
     reason: str
     by: str
     at: float
+    cause: str | None = None
 
 
 class RunBrief(msgspec.Struct, kw_only=True):
@@ -77,14 +78,15 @@ def brief_from(storage: Storage, fields: Mapping[str, Any], *, columns: Sequence
 
 
 def marks_of(storage: Storage, run: str) -> list[Mark]:
-    """All that people said about a run's end, the oldest first; an empty state took the word before back."""
+    """All that people said about a run's end, the oldest first; an empty state or cause took the word before back."""
     return [
-        Mark(event.fields["state"], event.fields["reason"], event.fields["by"], event.at_ns / 1e9)
-        for event in storage.console.events(run, ["Marked"])
+        Mark(said.get("state", ""), said["reason"], said["by"], event.at_ns / 1e9, said.get("cause"))
+        for event in storage.console.events(run, ["Marked", "CauseMarked"])
+        for said in [event.fields]
     ]
 
 
 def last_mark(storage: Storage, run: str) -> Mark | None:
-    """The word that holds."""
-    marks = marks_of(storage, run)
+    """The word on the state that holds."""
+    marks = [each for each in marks_of(storage, run) if each.cause is None]
     return marks[-1] if marks and marks[-1].state else None
