@@ -8,12 +8,13 @@ import msgspec
 
 from holter.catalog.present.journal_account import SOURCES, wait_status
 from holter.catalog.read.damage import Damage
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, RunView, process_of
+from holter.catalog.read.run_view import PROGRAM, LoadedRun, process_of
 from holter.catalog.read.stacks import Stack
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
 
 NO_STACK = Stack()
@@ -82,7 +83,7 @@ def _pairs(named: Mapping[str, Any]) -> list[str]:
     return [*lines, f"and {rest:,} more; --json has all"] if rest else lines
 
 
-def _identity(view: RunView, now: float) -> dict[str, Any]:
+def _identity(view: RunRow, now: float) -> dict[str, Any]:
     known = {"id": view.id, "name": view.name, "project": view.project, "entity": view.entity, "group": view.group}
     known |= {"job type": view.job_type, "tags": ", ".join(view.tags), "notes": view.notes}
     ended = view.ended_at is not None and view.state != RUNNING
@@ -93,7 +94,7 @@ def _identity(view: RunView, now: float) -> dict[str, Any]:
     return {name: what for name, what in known.items() if what}
 
 
-def _last_row(view: RunView) -> str:
+def _last_row(view: RunRow) -> str:
     if view.last_row_at is None:
         return ""
     return f", the last for step {view.last_step} at {moment(view.last_row_at)}"

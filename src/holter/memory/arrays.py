@@ -17,10 +17,10 @@ MOST_TEXT = 100
 LARGEST = (1 << 63) - 1
 
 # Straight from `type`: a metaclass of the user's could answer these itself.
-_attributes: Any = type.__dict__["__dict__"].__get__
-_mro: Any = type.__dict__["__mro__"].__get__
-_module: Any = type.__dict__["__module__"].__get__
-_qualname: Any = type.__dict__["__qualname__"].__get__
+attributes_of: Any = type.__dict__["__dict__"].__get__
+mro_of: Any = type.__dict__["__mro__"].__get__
+module_of: Any = type.__dict__["__module__"].__get__
+qualname_of: Any = type.__dict__["__qualname__"].__get__
 _IN_C = (GetSetDescriptorType, MemberDescriptorType)
 # With one of these, torch asks the class before it answers even for a shape.
 _TORCH_HOOKS = ("__torch_function__", "__torch_dispatch__")
@@ -62,14 +62,14 @@ class ArrayReader:
 
 def is_array(kind: type) -> bool:
     """Whether a type is an array of one of the libraries, or derived from one; numpy's scalars are none."""
-    homes = [each for each in _mro(kind) if _is_library(each)]
-    has = {name for each in homes for name in ("shape", "dtype") if name in _attributes(each)}
-    return len(has) == 2 and not any(_qualname(each) == "generic" for each in homes)
+    homes = [each for each in mro_of(kind) if _is_library(each)]
+    has = {name for each in homes for name in ("shape", "dtype") if name in attributes_of(each)}
+    return len(has) == 2 and not any(qualname_of(each) == "generic" for each in homes)
 
 
 def type_name(kind: type) -> str:
     """`torch.Tensor`; `list` for a builtin."""
-    module, name = _module(kind), _qualname(kind)
+    module, name = module_of(kind), qualname_of(kind)
     return bounded(name if module == "builtins" or type(module) is not str else f"{module}.{name}", MOST_TEXT)
 
 
@@ -82,7 +82,7 @@ def without_torch_hooks() -> contextlib.AbstractContextManager[object]:
 
 def _describe(name: str, value: object) -> HeldArray:
     kind, dtype = type(value), _value_of(value, "dtype")
-    library = next(_package(each) for each in _mro(kind) if _is_library(each))
+    library = next(_package(each) for each in mro_of(kind) if _is_library(each))
     return HeldArray(
         name=bounded(name, MOST_TEXT),
         type=type_name(kind),
@@ -120,11 +120,11 @@ def _shape(value: object) -> tuple[int, ...] | None:
 def _value_of(value: object, name: str) -> object:
     """An attribute whose code is the library's own; None where it is missing, the user's, or fails."""
     kind = type(value)
-    owner = next((each for each in _mro(kind) if name in _attributes(each)), None)
+    owner = next((each for each in mro_of(kind) if name in attributes_of(each)), None)
     if owner is None or not _is_library(owner):
         return None
     is_derived = not _is_library(kind)
-    found = _attributes(owner)[name]
+    found = attributes_of(owner)[name]
     # A property of the library may call methods that a derived class has replaced; a descriptor written in C does not.
     readable = _IN_C if is_derived else (*_IN_C, property)
     if type(found) not in readable or (is_derived and _has_torch_hook(kind)):
@@ -136,8 +136,8 @@ def _value_of(value: object, name: str) -> object:
 
 
 def _has_torch_hook(kind: type) -> bool:
-    own = [each for each in _mro(kind) if not _is_library(each)]
-    return any(name in _attributes(each) for each in own for name in _TORCH_HOOKS)
+    own = [each for each in mro_of(kind) if not _is_library(each)]
+    return any(name in attributes_of(each) for each in own for name in _TORCH_HOOKS)
 
 
 def _items(value: object, kind: type) -> list[object]:
@@ -173,5 +173,5 @@ def _is_library(kind: type) -> bool:
 
 
 def _package(kind: type) -> str:
-    module = _module(kind)
+    module = module_of(kind)
     return module.partition(".")[0] if type(module) is str else ""

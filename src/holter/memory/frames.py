@@ -19,7 +19,7 @@ _HOLTER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _NOT_OWN = (os.path.dirname(os.path.abspath(os.__file__)) + os.sep, _HOLTER + os.sep)
 # What people type: `python -c`, standard input, notebooks, the interactive interpreter.
 _TYPED = ("<string>", "<stdin>", "<ipython-input", "<python-input")
-_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED, without the five milliseconds of its import
+OPTIMIZED = 0x1  # inspect.COOPTIMIZED, without the five milliseconds of its import
 
 
 def own_frames(trace: TracebackType | None) -> tuple[OwnFrame, ...]:
@@ -60,7 +60,7 @@ def _describe(frame: FrameType, line: int, reader: ArrayReader, /) -> OwnFrame:
 def frame_locals(frame: FrameType) -> list[tuple[str, object]]:
     """The names and values of a frame; asking leaves nothing behind in it."""
     held = frame.f_locals
-    is_function = bool(frame.f_code.co_flags & _OPTIMIZED)
+    is_function = bool(frame.f_code.co_flags & OPTIMIZED)
     if not is_function and type(held) is not dict:
         return []  # somebody's own mapping, for `exec` or the body of a class: asking it would run their code
     found = [(name, value) for name, value in list(held.items()) if type(name) is str]

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from holter.memory.arrays import type_name
+from holter.memory.arrays import attributes_of, type_name
 from holter.memory.holders import Holder, is_numbered, last_errors
 from holter.memory.readings import gpu_reader, rss_bytes
-from holter.memory.walk import attributes_of, derives_from
+from holter.memory.walk import derives_from
 
 # With `clear()`: other code may go on using them.
 _CLEARED = (dict, list, set, collections.deque)

@@ -8,7 +8,8 @@ import time
 from types import GetSetDescriptorType
 from typing import Any
 
-from holter.memory.walk import Buffer, Reach, Walk, attributes_of, derives_from, mro_of
+from holter.memory.arrays import attributes_of, mro_of
+from holter.memory.walk import Buffer, Reach, Walk, derives_from
 
 # One node of the graph with its edges, about, in torch 2.13 on x86-64.
 NODE_BYTES = 500

@@ -8,14 +8,13 @@ from typing import Any
 
 import msgspec
 
-from holter.memory.arrays import type_name
-from holter.memory.frames import frame_locals, is_own
-from holter.memory.walk import attributes_of, derives_from
+from holter.memory.arrays import attributes_of, type_name
+from holter.memory.frames import OPTIMIZED, frame_locals, is_own
+from holter.memory.walk import derives_from
 
 LAST_TRACEBACK = "last traceback"
 _UNDERSCORES = ("_", "__", "___")
 _MOST_FRAMES = 200
-_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: a function's frame, not a cell's
 # Python's and IPython's own names in a namespace.
 _NOT_USERS = frozenset(("In", "Out", "_ih", "_oh", "_dh", "_i", "_ii", "_iii", "exit", "quit", "get_ipython", "open"))
 
@@ -153,7 +152,7 @@ def _last_traceback(namespace: Mapping[str, Any], shell: Any) -> Holder | None:
     held = {
         f"{name} in {frame.f_code.co_name}()": value
         for frame in frames.values()
-        if frame.f_code.co_flags & _OPTIMIZED or frame.f_globals is not namespace
+        if frame.f_code.co_flags & OPTIMIZED or frame.f_globals is not namespace
         for name, value in frame_locals(frame)
     }
     if not held:

@@ -9,19 +9,11 @@ import itertools
 import sys
 from typing import Any
 
+from holter.memory.arrays import attributes_of, mro_of
 from holter.memory.sampling import MOST_ITEMS, sample
 from holter.memory.streams import STREAMS, is_of_file
 from holter.memory.tensorflow_types import TENSORFLOW
-from holter.memory.walk import (
-    Buffer,
-    Reader,
-    Walk,
-    attributes_of,
-    derives_from,
-    dotted_name,
-    instance_dict,
-    mro_of,
-)
+from holter.memory.walk import Buffer, Reader, Walk, derives_from, dotted_name, instance_dict
 
 
 def read_array(walk: Walk, value: Any) -> None:

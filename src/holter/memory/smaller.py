@@ -4,10 +4,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from holter.memory.arrays import mro_of
 from holter.memory.libraries import elements
 from holter.memory.sampling import sample
 from holter.memory.smaller_tables import LIBRARIES, WORTH_BYTES, of_table, show_mib
-from holter.memory.walk import Reach, derives_from, dotted_name, mro_of
+from holter.memory.walk import Reach, derives_from, dotted_name
 
 
 def smaller(name: str, value: Any, *, reach: Reach, graph_bytes: float, source: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from holter.errors import is_strict
-from holter.memory.arrays import type_name, without_torch_hooks
+from holter.memory.arrays import mro_of, type_name, without_torch_hooks
 from holter.memory.frames import frame_locals
 from holter.memory.freeing import lines_that_free
 from holter.memory.graphs import Graphs
@@ -24,7 +24,7 @@ from holter.memory.readings import cuda_is_used, rss_bytes
 from holter.memory.smaller import smaller
 from holter.memory.tables import show_bytes
 from holter.memory.tensorflow_types import TENSORFLOW
-from holter.memory.walk import Reach, Walk, derives_from, dotted_name, instance_dict, mro_of
+from holter.memory.walk import Reach, Walk, derives_from, dotted_name, instance_dict
 
 BUDGET_S = 0.02
 MOST_HELD = 100

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from holter.errors import is_strict
-from holter.memory.frames import frame_locals
+from holter.memory.arrays import attributes_of, module_of, mro_of, qualname_of
+from holter.memory.frames import OPTIMIZED, frame_locals
 from holter.memory.sampling import FEWER_ITEMS, MOST_ITEMS, OWN_REFERENCES, distinct, sample, shuffled
 
 # So many are rather the items of a list than the attributes of an object.
@@ -31,14 +32,6 @@ MOST_PATH = 12
 FAR = 100_000
 # A text or bytes object below this is not worth finding out whether somebody else holds it too.
 LARGE_BYTES = 4096
-_OPTIMIZED = 0x1  # inspect.CO_OPTIMIZED: a function's frame, not a cell's
-
-# Straight from `type`: a metaclass of the user's could answer these itself.
-mro_of: Any = type.__dict__["__mro__"].__get__
-attributes_of: Any = type.__dict__["__dict__"].__get__
-module_of: Any = type.__dict__["__module__"].__get__
-qualname_of: Any = type.__dict__["__qualname__"].__get__
-
 Reader = Callable[["Walk", Any], None]
 
 
@@ -395,7 +388,7 @@ def _trace(walk: Walk, value: Any) -> None:
     trace = value
     while trace is not None and len(held) < 10 * MOST_ITEMS:
         frame = trace.tb_frame
-        if frame.f_code.co_flags & _OPTIMIZED:  # else its variables are those of a module
+        if frame.f_code.co_flags & OPTIMIZED:  # else its variables are those of a module
             held += [each for _, each in frame_locals(frame)]
         trace = trace.tb_next
     if held:

@@ -6,21 +6,20 @@ import types
 
 import pytest
 
-from holter.client.notebook.process_memory import GpuMemory
+from holter.memory.readings import GpuMemory
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="not on this platform: /proc")
 
 
 # Where much was held before, such as by other tests, the system may take some of that away meanwhile.
 PEAKS = """
-from holter.client.notebook.process_memory import ProcessMemory
-memory = ProcessMemory()
-before = memory.rss_bytes()
+from holter.memory import readings
+before = readings.rss_bytes()
 held = bytearray(b"x") * (64 << 20)
 del held
-high = memory.peak_bytes()
-memory.begin_peak()
-print(high - before, memory.peak_bytes() - before)
+high = readings.peak_bytes()
+readings.begin_peak()
+print(high - before, readings.peak_bytes() - before)
 """
 
 
@@ -36,12 +35,9 @@ class Cuda:
     """What PyTorch counts, on two devices."""
 
     def __init__(self) -> None:
-        self.is_ready = False
+        self._initialized = False
         self.allocated = [0, 0]
         self.most = [0, 0]
-
-    def is_initialized(self) -> bool:
-        return self.is_ready
 
     def device_count(self) -> int:
         return 2
@@ -67,7 +63,7 @@ def test_a_gpu_that_the_program_does_not_use_is_not_asked(cuda: Cuda, monkeypatc
 
 
 def test_a_new_peak_is_that_of_the_cell(cuda: Cuda) -> None:
-    cuda.is_ready, cuda.allocated, cuda.most = True, [100, 10], [100, 10]
+    cuda._initialized, cuda.allocated, cuda.most = True, [100, 10], [100, 10]
     memory = GpuMemory()
     memory.begin()
     cuda.allocated, cuda.most = [120, 10], [900, 40]
@@ -75,7 +71,7 @@ def test_a_new_peak_is_that_of_the_cell(cuda: Cuda) -> None:
 
 
 def test_where_an_earlier_cell_had_more_the_peak_is_at_least_what_was_there(cuda: Cuda) -> None:
-    cuda.is_ready, cuda.allocated, cuda.most = True, [100, 10], [900, 40]
+    cuda._initialized, cuda.allocated, cuda.most = True, [100, 10], [900, 40]
     memory = GpuMemory()
     memory.begin()
     cuda.allocated = [80, 0]

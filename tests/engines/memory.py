@@ -1,23 +1,21 @@
-"""The engine for tests: `memory:` keeps everything in dictionaries, as plainly as possible, and loses it at the end."""
+"""The engine of the tests: `memory:` keeps all in dictionaries, as plainly as possible, and loses it at the end."""
 
 import hashlib
-import itertools
-import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from holter.console.screen import without_colours
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
+from holter.model.run_row import RunRow
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
-from holter.storage.matching import ascii_lower, matches
-from holter.storage.run_fields import flat_fields, plain_fields, shown_fields
-from holter.storage.runs import RunPage, RunQuery, RunRow, Seen, SortKey
+from holter.storage.matching import ascii_lower, select
+from holter.storage.run_fields import flat_fields
+from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
 
 TEST_URL = "memory:"
@@ -133,16 +131,8 @@ class MemoryRuns:
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
         with self._lock:
-            rows = sorted(self._rows.values(), key=lambda row: row.id)
-        found = [
-            (row, plain_fields(row, now_ns=query.now_ns, lateness=query.lateness) | flat_fields(row)) for row in rows
-        ]
-        found = [(row, fields) for row, fields in found if query.where is None or matches(query.where, fields)]
-        for key in reversed(query.sort):
-            found = _sorted(found, key)
-        page = found[query.start : query.start + query.count]
-        shown = [shown_fields(row, query.columns, now_ns=query.now_ns, lateness=query.lateness) for row, _ in page]
-        return RunPage(shown, len(found) if query.is_counted else None)
+            rows = list(self._rows.values())
+        return select([row.at(query.now_ns, query.lateness) for row in rows], query)
 
     def list_keys(self, project: str | None = None) -> list[str]:
         """All names under `config.` and `summary.`."""
@@ -164,23 +154,6 @@ class MemoryRuns:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-def _sorted(found: list[tuple[RunRow, dict[str, Any]]], key: SortKey) -> list[tuple[RunRow, dict[str, Any]]]:
-    """Finite numbers, infinite ones, texts, each upwards or downwards; then runs without a value."""
-
-    def value(pair: tuple[RunRow, dict[str, Any]]) -> Any:
-        held = pair[1].get(key.field)
-        return "".join(f"\n{tag}\n" for tag in held) if isinstance(held, list) else held
-
-    numbers = [pair for pair in found if isinstance(value(pair), int | float)]
-    finite = [pair for pair in numbers if math.isfinite(value(pair))]
-    infinite = [pair for pair in numbers if not math.isfinite(value(pair))]
-    texts = [pair for pair in found if isinstance(value(pair), str)]
-    without = [pair for pair in found if value(pair) is None]
-    # Python keeps equal ones in order also when it sorts downwards.
-    ordered = [sorted(part, key=value, reverse=key.is_descending) for part in (finite, infinite, texts)]
-    return [*itertools.chain(*ordered), *without]
 
 
 class _Transcript(msgspec.Struct):
