@@ -10,7 +10,6 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.causality import sayings
 from holter.diagnosis.causality.console import SIGNALS_BY_WORDS
 from holter.diagnosis.causality.ends import (
     BY_MULTIPROCESSING,
@@ -28,6 +27,7 @@ from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.memory_reading import own_level
+from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
@@ -154,7 +154,7 @@ def _mourned(evidence: Evidence, raised: Raised) -> End | None:
     end = evidence.subject
     if not lost_a_child(end):
         return None
-    pids = {int(pid) for found in sayings.PIDS.findall(whole_text(raised)) for pid in found.split(", ")}
+    pids = {int(pid) for found in tags_in(whole_text(raised)).every("pids") for pid in found[1].split(", ")}
     named = [child for child in _before(evidence, float("inf")) if child.pid in pids]
     recent = [child for child in _before(evidence, MOURNED_WITHIN_S) if not _was_ended_by(end, child)]
     told = _told(evidence, raised)
@@ -176,12 +176,12 @@ def _told(evidence: Evidence, raised: Raised) -> End | None:
     """
     is_reported = raised.type.rpartition(".")[2] == "CalledProcessError" and has_unheard_child(evidence) is not False
     text = f"{raised.type}: {raised.message}\n" if is_reported else ""
-    found = sayings.CHILD_SIGNAL.search(text + foreign_text(raised)) if raised.where != "printed" else None
+    found = tags_in(text + foreign_text(raised)).get("signal-of-child") if raised.where != "printed" else None
     if found is None:
         return None
-    by_name = signal.Signals.__members__.get(found["name"] or "")
-    number = int(found["number"] or SIGNALS_BY_WORDS.get((found["words"] or "").strip()) or by_name or 0)
-    command = sayings.CHILD_COMMAND.search(raised.message)
+    told = found[1].strip()
+    number = int(told) if told.isdigit() else SIGNALS_BY_WORDS.get(told) or signal.Signals.__members__.get(told) or 0
+    command = tags_in(raised.message).get("command-of-child")
     return _unheard(evidence.subject, number, name=command[1] if command else "", source="wait") if number else None
 
 
@@ -196,9 +196,9 @@ def _behind_a_pipe(evidence: Evidence) -> End | None:
 def _mentioned(evidence: Evidence) -> End | None:
     """A program that looks at the exit codes of its children, and raises or leaves because of one."""
     text = _words(evidence.subject)
-    if not sayings.OF_AN_EXIT.search(text):
+    if not says(text, "exit-spoken-of"):
         return _unseen(evidence, text)
-    numbers = {int(number) for number in sayings.NUMBER.findall(text)}
+    numbers = {int(number[0]) for number in tags_in(text).every("number")}
     named = [child for child in _before(evidence, MENTIONED_WITHIN_S) if numbers.intersection(_telling_codes(child))]
     if named and named[-1].raised is None and HEAD.rstrip(":") in text:
         return None  # the program has the worker's own exception in its words, and nobody else has
@@ -219,7 +219,7 @@ def _telling_codes(child: End) -> tuple[int, ...]:
 
 def is_about_a_code(evidence: Evidence) -> bool:
     """Whether the subject gives the code with which a child had just left by itself, and is not about one that died."""
-    said = {int(code) for code in sayings.EXIT_CODE.findall(_words(evidence.subject))}
+    said = {int(code[1]) for code in tags_in(_words(evidence.subject)).every("exit-code")}
     return any(child.code and child.code in said for child in _before(evidence, MENTIONED_WITHIN_S))
 
 
@@ -230,8 +230,11 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     if is_unheard is False or evidence.children or not (end.raised or left_with(end)):
         return None
     said = text or (last.text if last is not None else "")
-    negative = sayings.NEGATIVE.findall(said) if sayings.OF_A_CHILD.search(said) else []
-    codes = [int(code) for code in [*sayings.EXIT_CODE.findall(said), *negative]]
+    negative = tags_in(said).every("negative-number") if says(said, "child-spoken-of") else []
+    codes = [
+        int(code)
+        for code in [*(found[1] for found in tags_in(said).every("exit-code")), *(found[0] for found in negative)]
+    ]
     if is_unheard is None:
         codes = [code for code in codes if code < 0 and end.role == "command"]
     numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]

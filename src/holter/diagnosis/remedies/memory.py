@@ -1,13 +1,10 @@
 """Remedies against too much memory, on the host and on the GPU."""
 
-import re
-
 from holter.diagnosis import words
 from holter.diagnosis.memory_reading import tight_level, unused_in_pieces
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies.particulars import BATCH, WORKERS, disks, find_number, scheduler, uses
 from holter.model.evidence import Evidence
-
-_TOLD = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
 
 
 def smaller_batch(evidence: Evidence) -> str:
@@ -112,12 +109,12 @@ def free_the_gpu(evidence: Evidence) -> str:
     """Another process holds the memory of the GPU."""
     surroundings, raised = evidence.surroundings, evidence.subject.raised
     others = [each for each in (surroundings.gpu_holders if surroundings else None) or () if not each.is_ours]
-    told = _TOLD.search(raised.message) if raised else None
+    told = tags_in(raised.message).get("gpu-holder") if raised else None
     if others:
         most = max(others, key=lambda each: each.rss_bytes)
         holder = f"{most.name} (process {most.pid}) holds {words.size(most.rss_bytes)}"
     elif told and int(told[1]) != evidence.subject.pid:
-        holder = f"process {told[1]} holds {told[2]}"
+        holder = f"process {told[1]} holds {told[2]} {told[3]}"
     else:
         return ""
     return f"{holder} of the GPU: end it, or choose another GPU with CUDA_VISIBLE_DEVICES"

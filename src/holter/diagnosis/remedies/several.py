@@ -1,14 +1,11 @@
 """Remedies for mistakes with several processes or GPUs, and for what is missing."""
 
-import re
 from collections.abc import Mapping
 
 from holter.diagnosis import words
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies.particulars import python_of
 from holter.model.evidence import Evidence
-
-_MISSING = re.compile(r"No module named '([^']+)'")
-
 
 SPAWN_FOR_CUDA = (
     "start workers before the first use of the GPU, or with spawn: "
@@ -34,7 +31,7 @@ ONE_WRITER = "let one process write (if rank == 0:), or give each its own file w
 def install_module(evidence: Evidence) -> str:
     """A package that is not there, or not in this environment."""
     raised = evidence.subject.raised
-    missing = _MISSING.search(raised.message) if raised else None
+    missing = tags_in(raised.message).get("module-missing") if raised else None
     if missing is None:
         return ""
     package = missing[1].partition(".")[0]

@@ -6,7 +6,6 @@ for a fatal error of its own, CUDA and NCCL for failures on other threads. What 
 Read the last lines that were printed; for a damaged heap run once with `MALLOC_CHECK_=3`.
 """
 
-import re
 import signal
 
 from holter.diagnosis import crashes, facts, words
@@ -22,11 +21,6 @@ SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
 """Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
 the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
 who sends a signal does not; by the exit status alone."""
-_SAYS = re.compile(
-    r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
-    r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
-    r"|Assertion .* failed|LLVM ERROR|Check failed:|pure virtual method called|panicked at|terminating due to uncaught"
-)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -34,7 +28,7 @@ def diagnose(evidence: Evidence) -> Answer:
     crash = crashes.crash_of(evidence, signal.SIGABRT)
     if crash is None:
         return None
-    end, line = evidence.subject, last_words(evidence, _SAYS)
+    end, line = evidence.subject, last_words(evidence, "aborts")
     unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
     confidence = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]

@@ -7,8 +7,6 @@ Look at the rank that is named as behind. Make sure that all ranks do the same n
 raise `timeout=` of `init_process_group` where one rank may take long on purpose.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import at_step, call, ended_well, waited_in_vain
 from holter.diagnosis.causality.origin import only_passed_on
@@ -27,7 +25,6 @@ ADVICE = (
     resume,
 )
 CURVES = ("gpu-load", "cpu")
-_WATCHDOG = re.compile(r"Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL")
 _ABORTED = (6,)
 
 
@@ -37,7 +34,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if ended_well(end):
         return None
     is_raised = end.raised is not None and waited_in_vain(end) and not is_own_raise(end.raised)
-    line = line_near_end(evidence, _WATCHDOG, near_s=120) if end.signal in _ABORTED else None
+    line = line_near_end(evidence, "collective-watchdog", near_s=120) if end.signal in _ABORTED else None
     if not is_raised and line is None:
         return None
     laggard = find_laggard(evidence)

@@ -6,11 +6,11 @@ errors are no cause, but a warning.
 Have the memory modules tested and the machine taken out of use; results since the first error may be wrong.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, testimony
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.model.evidence import Evidence, KernelLine, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
@@ -24,11 +24,6 @@ ADVICE = (
 MACHINE_CHECKS = (4, 5)
 """si_code of a SIGBUS for failing memory: action required, action optional."""
 NEAR_S = 60.0
-_GRAVE = re.compile(
-    r"hardware memory corruption|Memory failure|[Uu]ncorrect(?:ed|able)|Machine check|MCE.*Fatal"
-    r"|UE (?:memory|page)|Hardware Error"
-)
-_CORRECTED = re.compile(r"[Cc]orrected error|CE memory|\bCE\b|soft-offlin", re.ASCII)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -62,7 +57,7 @@ def _line(evidence: Evidence) -> KernelLine | None:
         for line in (evidence.kernel_log.lines if evidence.kernel_log else ())
         if line.kind == "hardware" and abs(end.at_ns - line.at_ns) / 1e9 <= NEAR_S and line.pid in (0, end.pid)
     ]
-    grave = [line for line in near if _GRAVE.search(line.text) and not _CORRECTED.search(line.text)]
+    grave = [line for line in near if says(line.text, "memory-failed") and not says(line.text, "memory-corrected")]
     return next((line for line in grave if line.pid), grave[-1] if grave else None)
 
 

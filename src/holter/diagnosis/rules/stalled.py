@@ -8,8 +8,6 @@ Look at the stacks of all threads (`py-spy dump --pid PID`), which show what it 
 where threads were running, and give data loaders a `timeout`.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import at_step, call, ended_well
@@ -28,7 +26,6 @@ CURVES = ("cpu", "gpu-load")
 OF_THE_LIVING = True
 LEAST_S = 60.0
 TIMES = 10.0
-_LOADER_TIMEOUT = re.compile(r"DataLoader timed out after [\d.]+ seconds?")
 _IDLE_PERCENT = 5.0
 _GAVE_UP = (None, 2, 9, 15)
 
@@ -38,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     end = evidence.subject
     if not end.is_alive and ended_well(end):
         return None
-    if match := in_exception(evidence, _LOADER_TIMEOUT):
+    if match := in_exception(evidence, "loader-timeout"):
         return _verdict(evidence, 0.9, f"A data-loader worker was stuck: {match[0]}", ())
     stall = _own_stall(evidence)
     if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):

@@ -7,11 +7,11 @@ still ended by it.
 Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import ask_sender, resume
 from holter.diagnosis.requests import Request, is_shell_code, may_have_been_asked, request_of
 from holter.diagnosis.rivals import OPEN, UNLIKELY
@@ -26,7 +26,6 @@ SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
 SCHEDULED = 0.8
 BY_WORDS = 0.95
 LATE_S = 30.0
-_GOT = re.compile(r"got signal: 15\b")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -56,7 +55,7 @@ def _says_so(evidence: Evidence) -> bool:
     end = evidence.subject
     if end.raised is None or end.has_signal_witness or "SignalException" not in type_names(end.raised):
         return False
-    return _GOT.search(foreign_text(end.raised)) is not None
+    return says(foreign_text(end.raised), "got-sigterm")
 
 
 def _confidence(evidence: Evidence, request: Request) -> float:

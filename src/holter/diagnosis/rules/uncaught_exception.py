@@ -7,8 +7,6 @@ only the sign of something else (a full disk, a dead worker, a lost partner), th
 Start at the line named in the title. To go on from the last checkpoint after the fix, pass `resume` to `holter.init`.
 """
 
-import re
-
 import msgspec
 
 from holter.diagnosis import facts, testimony, words
@@ -20,6 +18,7 @@ from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.tracebacks import looks_uncaught
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.mistakes import find_mistake
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import several
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import look_at_exception
@@ -34,7 +33,6 @@ GENERALITY = 3
 ADVICE = (resume,)
 CURVES = ("metric", "loss")
 _ENDS = ("main", "child", PRINTED, LAST_WORDS)
-_HANDED_OVER = re.compile(r"Caught (\S+) in (.+?)\.\s*Original Traceback.*?\n(\S[^\n]*)\s*$", re.DOTALL)
 _THREAD_S = 60.0
 _TEARDOWN_SIGNALS = (6, 11)
 
@@ -85,7 +83,7 @@ def _raised_inside(end: End, error: Raised) -> Raised:
 
 def _title(end: End, error: Raised, inside: Raised) -> str:
     kind, message, where = error.type, error.message, ""
-    if found := _HANDED_OVER.search(message):
+    if found := tags_in(message).get("handed-over"):
         kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
     name = kind.rpartition(".")[2] + where
     said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
