@@ -29,6 +29,7 @@ KEYS = [
     "not_observable",
     "cell",
     "stack",
+    "cause_mark",
 ]
 
 

@@ -40,6 +40,7 @@ def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
         ],
         "cell": as_told(loaded),
         "stack": stack.lines if stack.title == STACK else (),
+        "cause_mark": view.cause_mark,
     }
 
 

@@ -14,14 +14,13 @@ from holter.journal.decoding import Told
 from holter.journal.digest import Digest, GrowingDigest
 from holter.journal.place import Piece
 from holter.journal.rundir import list_segments, segments_of
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.columns import events_of, highest_step, rows_of, series_of
 from holter.server.ingest.received import Part
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.opening import Storage
-from holter.storage.run_fields import is_late
-from holter.storage.runs import RunRow
 from holter.storage.series import Rows, SeriesBatch
 
 PIECE_BYTES, PIECES_AT_ONCE = 1 << 20, 4
@@ -98,7 +97,7 @@ class FollowedRun:
         projected = project_run(self.run, self._digests(), moment=Moment(now_ns, lateness, heard, version))
         if projected is None:
             return None
-        late = is_late(projected.row, now_ns, lateness)
+        late = projected.row.is_late(now_ns, lateness)
         if projected.row.state == RUNNING and not late:
             return projected
         elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
@@ -120,7 +119,7 @@ class FollowedRun:
 
     def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
         """Whether whoever asks now is told that it has ended, or that there is no such run."""
-        return self._put is None or self._put.state != RUNNING or is_late(self._put, now_ns, lateness)
+        return self._put is None or self._put.state != RUNNING or self._put.is_late(now_ns, lateness)
 
     def is_news(self, row: RunRow) -> bool:
         """Whether the row differs from the one that was kept last."""
@@ -262,9 +261,7 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
         return row
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
-    return msgspec.structs.replace(
-        row, state=loaded.view.state, because=loaded.outcome.because, cause=loaded.view.cause
-    )
+    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause"]))
 
 
 def stamp_of(directory: str) -> int:
