@@ -1,5 +1,6 @@
 """Guards the promises about causes: each has a rule, and the page of all of them is what the rules say."""
 
+import ast
 from pathlib import Path
 
 from holter.cli.rules_page import rules_page
@@ -44,3 +45,15 @@ def test_the_page_of_causes_is_what_the_rules_say() -> None:
 
 def test_every_rule_begins_with_a_sentence_that_fits_a_line() -> None:
     assert {rule.cause: rule.in_short for rule in load_rules() if not 10 < len(rule.in_short) < 160} == {}
+
+
+def test_patterns_are_in_the_table_of_phrases_alone() -> None:
+    house = ROOT / "src" / "holter" / "diagnosis"
+    matching = {
+        path.name
+        for path in house.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if "re" in [*(alias.name for alias in node.names), getattr(node, "module", None)]
+    }
+    assert matching == {"tags.py"}, "put what a text may say into diagnosis/phrases, and ask for its tag"

@@ -10,7 +10,6 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.causality import sayings
 from holter.diagnosis.causality.console import SIGNALS_BY_WORDS
 from holter.diagnosis.causality.ends import (
     BY_MULTIPROCESSING,
@@ -27,6 +26,9 @@ from holter.diagnosis.causality.ends import (
 from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
 from holter.diagnosis.kills import NEAR_NS
+from holter.diagnosis.memory_reading import own_level
+from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
@@ -87,6 +89,20 @@ def has_unheard_child(evidence: Evidence) -> bool | None:
     return None if most_rss_bytes is None else True
 
 
+def may_have_lost_a_child(evidence: Evidence) -> float | None:
+    """How sure a verdict on the subject may be at most where it may have looked at a child, or waited for one, whose
+    end nobody else saw; None where there was none, or it said itself what its run came to."""
+    end, around = evidence.subject, evidence.surroundings
+    if evidence.is_watched or (end.finished is not None and end.finished.how == "finish"):
+        return None
+    most_rss_bytes = around.children_rss_bytes if around is not None else None
+    if has_waited(end) or (chose(end) and most_rss_bytes):
+        return EVEN
+    # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
+    # A command that failed may have had one itself, as make has.
+    return UNLIKELY if _tells_of_another(end) or (chose(end) and most_rss_bytes is None) else None
+
+
 def _before(evidence: Evidence, within_s: float) -> list[End]:
     """The children that died within this time before the subject's end was decided, by their times."""
     end_ns = decided_ns(evidence.subject)
@@ -138,7 +154,7 @@ def _mourned(evidence: Evidence, raised: Raised) -> End | None:
     end = evidence.subject
     if not lost_a_child(end):
         return None
-    pids = {int(pid) for found in sayings.PIDS.findall(whole_text(raised)) for pid in found.split(", ")}
+    pids = {int(pid) for found in tags_in(whole_text(raised)).every("pids") for pid in found[1].split(", ")}
     named = [child for child in _before(evidence, float("inf")) if child.pid in pids]
     recent = [child for child in _before(evidence, MOURNED_WITHIN_S) if not _was_ended_by(end, child)]
     told = _told(evidence, raised)
@@ -160,12 +176,12 @@ def _told(evidence: Evidence, raised: Raised) -> End | None:
     """
     is_reported = raised.type.rpartition(".")[2] == "CalledProcessError" and has_unheard_child(evidence) is not False
     text = f"{raised.type}: {raised.message}\n" if is_reported else ""
-    found = sayings.CHILD_SIGNAL.search(text + foreign_text(raised)) if raised.where != "printed" else None
+    found = tags_in(text + foreign_text(raised)).get("signal-of-child") if raised.where != "printed" else None
     if found is None:
         return None
-    by_name = signal.Signals.__members__.get(found["name"] or "")
-    number = int(found["number"] or SIGNALS_BY_WORDS.get((found["words"] or "").strip()) or by_name or 0)
-    command = sayings.CHILD_COMMAND.search(raised.message)
+    told = found[1].strip()
+    number = int(told) if told.isdigit() else SIGNALS_BY_WORDS.get(told) or signal.Signals.__members__.get(told) or 0
+    command = tags_in(raised.message).get("command-of-child")
     return _unheard(evidence.subject, number, name=command[1] if command else "", source="wait") if number else None
 
 
@@ -180,9 +196,9 @@ def _behind_a_pipe(evidence: Evidence) -> End | None:
 def _mentioned(evidence: Evidence) -> End | None:
     """A program that looks at the exit codes of its children, and raises or leaves because of one."""
     text = _words(evidence.subject)
-    if not sayings.OF_AN_EXIT.search(text):
+    if not says(text, "exit-spoken-of"):
         return _unseen(evidence, text)
-    numbers = {int(number) for number in sayings.NUMBER.findall(text)}
+    numbers = {int(number[0]) for number in tags_in(text).every("number")}
     named = [child for child in _before(evidence, MENTIONED_WITHIN_S) if numbers.intersection(_telling_codes(child))]
     if named and named[-1].raised is None and HEAD.rstrip(":") in text:
         return None  # the program has the worker's own exception in its words, and nobody else has
@@ -203,7 +219,7 @@ def _telling_codes(child: End) -> tuple[int, ...]:
 
 def is_about_a_code(evidence: Evidence) -> bool:
     """Whether the subject gives the code with which a child had just left by itself, and is not about one that died."""
-    said = {int(code) for code in sayings.EXIT_CODE.findall(_words(evidence.subject))}
+    said = {int(code[1]) for code in tags_in(_words(evidence.subject)).every("exit-code")}
     return any(child.code and child.code in said for child in _before(evidence, MENTIONED_WITHIN_S))
 
 
@@ -214,8 +230,11 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     if is_unheard is False or evidence.children or not (end.raised or left_with(end)):
         return None
     said = text or (last.text if last is not None else "")
-    negative = sayings.NEGATIVE.findall(said) if sayings.OF_A_CHILD.search(said) else []
-    codes = [int(code) for code in [*sayings.EXIT_CODE.findall(said), *negative]]
+    negative = tags_in(said).every("negative-number") if says(said, "child-spoken-of") else []
+    codes = [
+        int(code)
+        for code in [*(found[1] for found in tags_in(said).every("exit-code")), *(found[0] for found in negative)]
+    ]
     if is_unheard is None:
         codes = [code for code in codes if code < 0 and end.role == "command"]
     numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]
@@ -288,36 +307,40 @@ def _has_own_code(end: End, child: End) -> bool:
 
 
 def _most_likely(evidence: Evidence, child: End, end: End, /) -> float:
-    """What is left of that where the subject went on printing, or may have killed the child itself."""
-    if has_waited(end):
-        return LIKELY if _may_be_own_hand(child, evidence) and child.parent_signal != signal.SIGKILL else WAITED
-    most = POSSIBLE if _is_beside(child, end) or _printed_on(evidence, child, end) else PROBABLE
-    if not _may_be_own_hand(child, evidence):
-        return most
-    if child.parent_signal == signal.SIGKILL or not chose(end):
+    """What is left of that where the subject went on printing, or may have killed the child itself, as programs do when
+    they are done."""
+    if _printed_on(evidence, child, end):
+        return POSSIBLE
+    if child.signal != signal.SIGKILL or _was_for_memory(child, about(evidence, child)):
+        return WAITED
+    if child.parent_signal == signal.SIGKILL or not (chose(end) or has_waited(end)):
         return 0.0
-    return min(most, POSSIBLE if child.parent_signal is None else LIKELY)
-
-
-def _is_beside(child: End, end: End) -> bool:
-    """Rather than below it: a shell starts one after the other."""
-    return end.role == "child" and (decided_ns(end) - child.at_ns) / 1e9 > WENT_ON_S
+    return LIKELY if has_waited(end) or child.parent_signal is not None else POSSIBLE
 
 
 def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
-    """Who logs no rows, and whose output went on for a while after the child was gone."""
+    """Who logs no rows, gave up no waiting, and whose output went on for a while after the child was gone."""
+    if end.last_row_ns is not None or has_waited(end) or _tells_of_another(end):
+        return False
     since_ns = child.at_ns + int(NOTICED_BY_TIME_S * 1e9)
     later = [line for line in evidence.said if since_ns < line.at_ns <= decided_ns(end) and not line.is_error]
-    return end.last_row_ns is None and len(later) >= USUAL
+    return len(later) >= USUAL
 
 
-def _may_be_own_hand(child: End, evidence: Evidence) -> bool:
-    """SIGKILL, and nothing says that the kernel sent it: programs kill their own children when they are done."""
-    if child.signal != signal.SIGKILL:
-        return False
-    log, own = evidence.kernel_log, about(evidence, child).memory.levels[:1]
+def _tells_of_another(end: End) -> bool:
+    return end.raised is not None and bool(type_names(end.raised) & {"EOFError", "CalledProcessError"})
+
+
+def _was_for_memory(child: End, evidence: Evidence) -> bool:
+    log = evidence.kernel_log
     is_logged = log and any(each.pid == child.pid and abs(each.at_ns - child.at_ns) <= NEAR_NS for each in log.kills)
-    return not is_logged and not any(each.level == 0 and each.kills and each.kills_lately != 0 for each in own)
+    return bool(is_logged or _kills_lately(evidence))
+
+
+def _kills_lately(evidence: Evidence) -> int:
+    """How many processes Linux killed for memory in the run's cgroup, where it killed one just before."""
+    own = own_level(evidence)
+    return own.kills or 0 if own is not None and own.kills_lately != 0 else 0
 
 
 def _with_rows_of(program: End, end: End) -> End:
@@ -327,7 +350,7 @@ def _with_rows_of(program: End, end: End) -> End:
 
 
 def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
-    """The kernel killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
+    """Linux killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
     if evidence.is_watched or not has_unseen_victim(evidence):
         return None
     child = _unheard(end, signal.SIGKILL, source=BY_COUNTERS)
@@ -335,7 +358,5 @@ def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
 
 
 def has_unseen_victim(evidence: Evidence) -> bool:
-    """Whether the kernel killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
-    own = next((level for level in evidence.memory.levels if level.level == 0), None)
-    known = [child for child in evidence.children if child.signal == signal.SIGKILL]
-    return bool(own and own.kills and own.kills_lately != 0 and own.kills > len(known))
+    """Whether Linux killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
+    return _kills_lately(evidence) > sum(child.signal == signal.SIGKILL for child in evidence.children)
