@@ -143,6 +143,11 @@ def test_where_the_cause_is_unknown_it_says_what_is_known(
     expect(page.get_by_role("region", name="The same cause")).to_have_count(0)
     take("run-unknown")
     assert serious_findings(page) == []
+    verdict.get_by_role("button", name="Do you know?").click()
+    dialog = page.get_by_role("dialog", name="What was it?")
+    expect(dialog).to_contain_text("Holter does not know. Your word will stand beside that")
+    expect(dialog.get_by_role("option").first).to_contain_text("Killed")
+    expect(dialog.get_by_role("option").nth(1)).to_contain_text("Terminated")
 
 
 def test_the_overview_has_all_that_was_given_and_came_out(watched: Watched, server: Served) -> None:
@@ -227,7 +232,7 @@ def test_who_knows_better_says_so_by_keyboard_and_takes_it_back(
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="What was it?")
     expect(dialog.get_by_role("combobox", name="Cause")).to_be_focused()
-    expect(dialog).to_contain_text("Holter says: killed.")
+    expect(dialog).to_contain_text("Holter says: Killed.")
     expect(dialog.get_by_role("option", name=re.compile("^Killed"))).to_have_count(0)
     take("run-wrong-form")
     page.keyboard.type("gpu mem")
