@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"holter: {place} can't be read: {reason}", file=sys.stderr)
     shown = views[: args.n] if args.n else views
     if args.json:
-        print_json({"runs": [view.told() for view in shown]})
+        print_json({"runs": [view.listed() for view in shown]})
         return 0
     if not views:
         is_filtered = args.project is not None or args.state is not None or args.kernels
