@@ -11,6 +11,7 @@ from tests.browser.crowds import record_crowd
 from tests.browser.talking import record_talk
 from tests.browser.training import record
 from tests.browser.watched import Watched
+from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served
 
 # All that can be set, as a screen reader would tell it, and where things are.
@@ -59,9 +60,9 @@ def assert_kept(page: Page, another: Page) -> None:
     """The view is the same after a reload, and for somebody else with the address."""
     before = seen(page)
     page.reload()
-    assert seen(page) == before
+    wait_until(lambda: seen(page) == before)
     another.goto(page.url)
-    assert seen(another) == before
+    wait_until(lambda: seen(another) == before)
 
 
 def choose(page: Page, metric: str, item: str) -> None:
@@ -96,10 +97,12 @@ def test_a_workspace_is_wholly_in_its_address(watched: Watched, server: Served, 
     page.get_by_label("Smoothing").fill("0.6")
     page.get_by_label("Lines:").select_option("50")
     page.get_by_role("button", name="Large").click()
-    choose(page, "train/loss", "Move before")
+    choose(page, "train/accuracy", "Move before")
     choose(page, "train/loss", "Taller")
+    choose(page, "train/loss", "Show all values")
     choose(page, "train/loss", "Show flush marks")
     page.get_by_label(re.compile("Search metrics")).fill("loss|acc|images")
+    page.get_by_role("article", name="train/loss").scroll_into_view_if_needed()
     box = page.get_by_role("article", name="train/loss").get_by_role("img").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
@@ -108,7 +111,7 @@ def test_a_workspace_is_wholly_in_its_address(watched: Watched, server: Served, 
     page.mouse.up()
     expect(page.get_by_role("button", name="Zoom")).to_be_visible()
     page.mouse.move(5, 5)
-    named = "q sort cols hide select table x log smooth lines size order tall flushes pin closed metrics from to"
+    named = "q sort cols hide select table x log smooth lines size order tall whole flushes pin closed metrics from to"
     expect(page).to_have_url(re.compile("".join(rf"(?=.*\b{name}=)" for name in named.split())))
     assert_kept(page, another)
     page.get_by_role("button", name="Zoom").click()  # a run may be over before the stretch begins
@@ -182,4 +185,5 @@ def test_what_is_opened_and_searched_on_other_pages_is_in_their_addresses(
     page.goto(f"{server.address}/p/vision/compare?runs={','.join(found)}")
     page.get_by_role("button", name="Also show equal ones").click()
     page.get_by_label(re.compile("Search metrics")).fill("^val")
+    expect(page.get_by_role("article")).to_have_count(1)
     assert_kept(page, another)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from holter.catalog.present.journal_account import wait_status
 from holter.cli.figures import clock_time, plural
-from holter.diagnosis.processes import find_laggard, order_of_death
+from holter.diagnosis.causality.ranks import find_laggard, order_of_death
 from holter.model.evidence import End, Evidence
 
 MOST = 16

@@ -8,7 +8,8 @@ TITLE = """# Causes
 
 Every death of a run gets one of these causes, or `unknown` with candidates. `holter rules` lists them, `holter why`
 names the one of a run. This page is generated from the rules in `src/holter/diagnosis/rules`, one file for each cause:
-`holter rules --markdown > docs/causes.md`.
+`holter rules --markdown > docs/causes.md`. Whoever knows that another one is true says so with
+`holter mark RUN --cause CAUSE --reason TEXT`.
 """
 
 
@@ -21,14 +22,8 @@ def rules_page(rules: Sequence[Rule]) -> str:
     return "\n".join(parts)
 
 
-def one_line(rule: Rule) -> str:
-    """The first sentence of the explanation, without its full stop."""
-    first = " ".join(rule.explanation.split("\n\n")[0].split())
-    return first.split(". ")[0].rstrip(".")
-
-
 def _table(heading: str, rules: Sequence[Rule]) -> str:
-    rows = [f"| [`{rule.cause}`](#{rule.cause}) | {one_line(rule).replace('|', '/')} |" for rule in rules]
+    rows = [f"| [`{rule.cause}`](#{rule.cause}) | {rule.in_short.replace('|', '/')} |" for rule in rules]
     return "\n".join([f"| {heading} | What happened |", "|---|---|", *rows, ""])
 
 

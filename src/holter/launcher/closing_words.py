@@ -5,9 +5,10 @@ import time
 from collections.abc import Collection
 
 from holter.catalog.judge.verdict import judge
-from holter.catalog.read.run_view import LoadedRun, RunView, awaited_evidence, load_run, newest_clients
+from holter.catalog.read.run_view import LoadedRun, awaited_evidence, load_run, newest_clients
 from holter.errors import JournalError
 from holter.model.records import ChildExited, Exited
+from holter.model.run_row import RunRow
 from holter.model.state import FINISHED, Lateness
 from holter.probes.schedulers import is_scheduled
 from holter.recording.login import rows_in_words
@@ -93,7 +94,7 @@ def _why(loaded: LoadedRun) -> str:
     return f"{diagnosis.title.rstrip('.')} ({diagnosis.cause})"
 
 
-def _figures(view: RunView, on_server: Collection[OnServer] | None) -> str:
+def _figures(view: RunRow, on_server: Collection[OnServer] | None) -> str:
     rows = f"{view.rows:,} row{'' if view.rows == 1 else 's'}"
     if on_server is not None:
         there, is_stuck = sum(each.rows for each in on_server), any(each.is_stuck for each in on_server)

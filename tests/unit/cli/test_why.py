@@ -27,8 +27,10 @@ KEYS = [
     "contributing",
     "ruled_out",
     "not_observable",
+    "curves",
     "cell",
     "stack",
+    "cause_mark",
 ]
 
 

@@ -13,7 +13,7 @@ from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.received import Part
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
 LATENESS = Lateness(stale_s=15, crashed_s=60)
@@ -42,8 +42,8 @@ class Far:
             self.ingest.tick()
 
     def states(self) -> set[tuple[str, bool]]:
-        query = RunQuery(now_ns=self.clock.ns, lateness=self.ingest.lateness, columns=("state", "is_stale"))
-        return {(each["state"], each["is_stale"]) for each in self.storage.runs.query(query).runs}
+        query = RunQuery(now_ns=self.clock.ns, lateness=self.ingest.lateness)
+        return {(each.state, each.is_stale) for each in self.storage.runs.query(query).runs}
 
 
 def test_a_run_that_sends_is_alive_however_far_the_index_is_behind(tmp_path: Path) -> None:

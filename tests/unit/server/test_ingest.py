@@ -16,7 +16,7 @@ from holter.storage.console import ConsoleRange
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, elsewhere, named
 from tests.unit.server.remote import RemoteJournal, send
 
@@ -40,8 +40,8 @@ def open_ingest(tmp_path: Path, storage: Storage) -> Ingest:
 
 
 def states(storage: Storage) -> dict[str, str]:
-    page = storage.runs.query(RunQuery(now_ns=Clock().now_ns(), lateness=Lateness(), columns=("id", "state")))
-    return {run["id"]: run["state"] for run in page.runs}
+    page = storage.runs.query(RunQuery(now_ns=Clock().now_ns(), lateness=Lateness()))
+    return {row.id: row.state for row in page.runs}
 
 
 def test_a_received_journal_becomes_a_run_with_its_points(

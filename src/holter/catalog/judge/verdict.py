@@ -49,7 +49,7 @@ def with_diagnosis(loaded: LoadedRun, diagnosis: Diagnosis) -> LoadedRun:
     if diagnosis.state and diagnosis.state != by_itself.state:
         by_itself = msgspec.structs.replace(by_itself, state=diagnosis.state)
     outcome = with_mark(by_itself, counted_marks(loaded.digests))
-    view = msgspec.structs.replace(loaded.view, state=outcome.state, cause=diagnosis.cause)
+    view = msgspec.structs.replace(loaded.view, state=outcome.state, because=outcome.because, cause=diagnosis.cause)
     return msgspec.structs.replace(loaded, view=view, outcome=outcome, by_itself=by_itself, diagnosis=diagnosis)
 
 

@@ -17,6 +17,7 @@ from holter.journal.rundir import list_segments
 from holter.model.evidence import Evidence, Memory
 from holter.model.records import CellStarted, HeldVariable
 from holter.model.state import FINISHED, RUNNING
+from holter.model.verdicts import CauseMark
 
 MOST_OUTPUT = 8
 MOST_POINTS = 120
@@ -56,6 +57,8 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     """The end of what the cell printed."""
     stack: tuple[str, ...]
     """Where it was, as far as anybody could write that down."""
+    mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 def find_death(catalog: Catalog, runs: Sequence[str]) -> Death | None:
@@ -93,6 +96,7 @@ def death_of(loaded: LoadedRun, evidence: Evidence, *, now: float) -> Death:
         variables=told.cell_ended.variables if told is not None and told.cell_ended is not None else (),
         output=tuple(line.text for line in evidence.said if line.at_ns >= since_ns)[-MOST_OUTPUT:],
         stack=stack_of(evidence, diagnosis.cause).lines,
+        mark=loaded.view.cause_mark,
     )
 
 

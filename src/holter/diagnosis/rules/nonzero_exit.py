@@ -10,14 +10,21 @@ Read the last lines that it printed (`holter show RUN`), and find the place in t
 import signal
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well, find_fatal_child, order_of_death
-from holter.diagnosis.texts import last_line
+from holter.diagnosis.causality.console import PRINTED
+from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.causality.origin import only_passed_on
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import look_at_output
+from holter.diagnosis.rivals import EVEN, UNLIKELY
+from holter.diagnosis.texts import last_line, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.state import signal_name
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "nonzero-exit"
+GENERALITY = 4
+ADVICE = (look_at_output, resume)
+CURVES = ("metric", "loss")
 ASKED_S = 60.0
 SOON_S = 10.0
 ALONE, MOST_OF_A_COMMAND = 0.93, 0.85
@@ -45,8 +52,7 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=_confidence(evidence, code),
         title=_title(end, code),
         because=testimony.few(_because(evidence, code)),
-        advice=advise(CAUSE, evidence),
-        is_consequence=_is_consequence(evidence),
+        is_consequence=only_passed_on(evidence),
     )
 
 
@@ -123,14 +129,12 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     return [*found, *testimony.of_steps(end)]
 
 
-def _is_consequence(evidence: Evidence) -> bool:
-    """A command that reports the death of a process inside it, or a shell that hands on a code."""
-    end = evidence.subject
-    child = find_fatal_child(evidence)
-    if child is not None and (child.signal is not None or child.raised is not None):
-        return True
-    inside = [other for other in evidence.ranks if other.pid != end.pid and other.at_ns <= end.at_ns]
-    if end.role in ("command", "watched"):
-        return any(not ended_well(other) for other in inside)
-    order = order_of_death(evidence.ranks)
-    return order is not None and any(other.pid == end.pid for other in order.followers)
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """An exception of which only one line is known may be why the program chose to leave, and one that tells of a
+    command is about what that chose."""
+    raised = evidence.subject.raised
+    if raised is None or verdict.cause != "uncaught-exception":
+        return None
+    if raised.where == PRINTED and not raised.traceback:
+        return EVEN
+    return UNLIKELY if "CalledProcessError" in type_names(raised) and not evidence.said else None

@@ -12,10 +12,11 @@ from holter.catalog.read.run_view import load_run
 from holter.catalog.read.sightings import Sightings
 from holter.errors import JournalError
 from holter.journal.rundir import run_directory
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.server.ingest.followed_run import with_verdict
 from holter.server.ingest.run_rows import by_their_clock
-from holter.storage.runs import RunRow, RunStore, Seen
+from holter.storage.runs import RunStore, Seen
 
 
 class OldVerdicts:

@@ -180,7 +180,7 @@ class VerdictCache:
             said = self.verdict(run)
         except (HolterError, OSError):
             return
-        word = (said["state"], said["cause"], said["title"])
+        word = (said["state"], said["cause"], said["title"], said["cause_mark"])
         if self._causes.get(run) != word:
             self._causes[run] = word
             data = {name: said[name] for name in ("run", "state", "cause", "confidence", "title")}
