@@ -29,9 +29,12 @@ jupyter/test_server.py
 e2e/test_notebook.py
 e2e/test_notebook_cells.py
 e2e/test_shipping.py
+e2e/test_run.py
+e2e/test_run_survival.py
 browser/test_run.py
 browser/test_workspace.py
-browser/test_drawing.py
+e2e/test_recording.py
+e2e/test_secrets.py
 """.split()
 
 IN_CI = os.environ.get("CI") == "true"

@@ -1,35 +1,28 @@
 """A real Chromium on a real `holter ui` with real runs. A test fails on any error that the browser's console shows."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from holter.server.pages import PAGE
+from tests.browser.chromium import chromium
 from tests.browser.watched import Watched
 from tests.e2e.servers import Served, ui
 
 SCREENSHOTS = Path(__file__).with_name("screenshots")
-# Without a sandbox of its own: tests run as root in containers. What the rest leaves out needs a network.
 expect.set_options(timeout=60_000)
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
 # Not for the whole session: as long as Playwright is there, no other test can have an event loop.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
     if not (PAGE / "index.html").exists():
         pytest.fail("the page is not built: python build_page.py")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def is_known(server: Served, run: str) -> bool:
 
 
 class Gallery(NamedTuple):
-    """Runs to look at: who changes one needs runs of its own."""
+    """Runs to look at in the project `vision`: who changes one needs another, in a project of its own."""
 
     server: Served
     killed: str
@@ -50,40 +50,41 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
 
 
 @pytest.fixture
-def visitor(stranger: Watched, gallery: Gallery) -> Watched:
-    stranger.come_to(gallery.server)
-    return stranger
+def server(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """That of the gallery; what is recorded now is seen there."""
+    monkeypatch.setenv("HOLTER_DIR", gallery.server.home)
+    return gallery.server
 
 
 @pytest.fixture
-def killed(watched: Watched, server: Served) -> str:
-    """A run that may be changed."""
-    return record(server, N="killed", KILL="1")
+def killed(server: Served) -> str:
+    """A run that may be changed, of the project `own`."""
+    return record(server, N="killed", KILL="1", P="own")
 
 
-def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(visitor: Watched, gallery: Gallery) -> None:
-    page = visitor.open(f"/p/vision/r/{gallery.killed}")
+def test_a_dead_run_opens_on_its_diagnosis_and_a_finished_one_on_its_charts(watched: Watched, gallery: Gallery) -> None:
+    page = watched.open(f"/p/vision/r/{gallery.killed}")
     expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
-    page = visitor.open(f"/p/vision/r/{gallery.finished}")
+    page = watched.open(f"/p/vision/r/{gallery.finished}")
     expect(tab(page, "Charts")).to_have_attribute("aria-current", "page")
     expect(page.get_by_role("article", name="train/loss")).to_be_visible()
 
 
 def test_the_trail_and_the_title_have_the_runs_name(watched: Watched, killed: str) -> None:
-    page = watched.open(f"/p/vision/r/{killed}")
-    expect(page).to_have_title("killed · vision · Holter")
+    page = watched.open(f"/p/own/r/{killed}")
+    expect(page).to_have_title("killed · own · Holter")
     trail = page.get_by_role("navigation", name="Where you are")
-    expect(trail).to_have_text(re.compile(r"^\s*holter\s*/\s*vision\s*/\s*runs\s*/\s*killed\s*$"))
+    expect(trail).to_have_text(re.compile(r"^\s*holter\s*/\s*own\s*/\s*runs\s*/\s*killed\s*$"))
     page.get_by_role("button", name="Menu of killed").click()
     page.get_by_role("menuitem", name="Rename…").click()
     page.get_by_role("textbox", name="Name").fill("brave new name")
     page.get_by_role("button", name="Save").click()
     expect(trail).to_contain_text("brave new name")
-    expect(page).to_have_title("brave new name · vision · Holter")
+    expect(page).to_have_title("brave new name · own · Holter")
 
 
-def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(visitor: Watched, gallery: Gallery) -> None:
-    page = visitor.open(f"/p/vision/r/{gallery.killed}/diagnosis")
+def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched: Watched, gallery: Gallery) -> None:
+    page = watched.open(f"/p/vision/r/{gallery.killed}/diagnosis")
     verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
     expect(verdict).to_contain_text(re.compile(r"(Very likely|Almost certain) · \d signals? agree"))
     verdict.get_by_text("why?").click()
@@ -108,22 +109,22 @@ def test_the_diagnosis_of_a_notebook_shows_the_cell_in_which_it_ended(watched: W
 
 
 def test_the_diagnosis_of_a_native_crash_shows_where_it_was(watched: Watched, server: Served) -> None:
-    page = watched.open(f"/p/vision/r/{record(server, N='faults', FAULT='1')}/diagnosis")
+    page = watched.open(f"/p/own/r/{record(server, N='faults', FAULT='1', P='own')}/diagnosis")
     stack = page.get_by_role("region", name="Where it was")
     expect(stack).to_contain_text(re.compile(r"line \d+ in string_at\s+File \"<string>\", line \d+ in <module>"))
     expect(stack).not_to_contain_text("way_back")
 
 
 def test_the_same_cause_in_another_run_is_a_link_away(watched: Watched, server: Served, killed: str) -> None:
-    record(server, N="killed too", KILL="1")
-    page = watched.open(f"/p/vision/r/{killed}")
+    record(server, N="killed too", KILL="1", P="own")
+    page = watched.open(f"/p/own/r/{killed}")
     page.get_by_role("region", name="The same cause").get_by_role("link", name="killed too").click()
     expect(page.get_by_role("heading", name="killed too")).to_be_visible()
     expect(tab(page, "Diagnosis")).to_have_attribute("aria-current", "page")
 
 
-def test_a_healthy_run_says_its_closest_call(visitor: Watched, gallery: Gallery) -> None:
-    page = visitor.open(f"/p/vision/r/{gallery.finished}/diagnosis")
+def test_a_healthy_run_says_its_closest_call(watched: Watched, gallery: Gallery) -> None:
+    page = watched.open(f"/p/vision/r/{gallery.finished}/diagnosis")
     expect(page.get_by_role("region", name="Finished normally.")).to_contain_text(re.compile("Closest call: .*limit"))
     expect(page.get_by_role("region", name="Try this")).to_have_count(0)
 
@@ -131,9 +132,9 @@ def test_a_healthy_run_says_its_closest_call(visitor: Watched, gallery: Gallery)
 def test_where_the_cause_is_unknown_it_says_what_is_known(
     watched: Watched, server: Served, take: Callable[[str], None]
 ) -> None:
-    write_vanished("vanished", project="vision")
+    write_vanished("vanished", project="own")
     wait_until(lambda: server.http.get("/runs/vanished").json().get("cause") == "unknown", within_s=60)
-    page = watched.open("/p/vision/r/vanished")
+    page = watched.open("/p/own/r/vanished")
     verdict = page.get_by_role("region", name="Cause unknown: Why process 100 ended is unclear")
     expect(verdict).to_contain_text("It may have been killed or terminated.")
     expect(verdict).to_contain_text("This is all that is known; nothing is made up.")
@@ -151,9 +152,9 @@ def test_where_the_cause_is_unknown_it_says_what_is_known(
 
 
 def test_the_overview_has_all_that_was_given_and_came_out(watched: Watched, server: Served) -> None:
-    found = record(server, N="first try", LR="0.25", TAGS="best")
-    record(server, HOLTER_RUN_ID=found, HOLTER_RESUME="allow", N="first try", LR="0.25", STEPS="300")
-    page = watched.open(f"/p/vision/r/{found}/overview")
+    found = record(server, N="first try", LR="0.25", TAGS="best", P="own")
+    record(server, HOLTER_RUN_ID=found, HOLTER_RESUME="allow", N="first try", LR="0.25", STEPS="300", P="own")
+    page = watched.open(f"/p/own/r/{found}/overview")
 
     def part(name: str) -> Locator:
         return page.get_by_role("region", name=re.compile(f"^{name}"))
@@ -176,10 +177,10 @@ def test_the_overview_has_all_that_was_given_and_came_out(watched: Watched, serv
 
 
 def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched, server: Served) -> None:
-    program, found = begin(N="doomed")
+    program, found = begin(N="doomed", P="own")
     with program:
         wait_until(lambda: is_known(server, found), within_s=60)
-        page = watched.open(f"/p/vision/r/{found}")
+        page = watched.open(f"/p/own/r/{found}")
         expect(badge(page, "Running")).to_be_visible()
         expect(page.get_by_role("article", name="train/loss")).to_be_visible()
         program.kill()
@@ -192,7 +193,7 @@ def test_a_death_appears_with_its_cause_on_an_open_page(watched: Watched, server
 
 
 def test_mark_as_failed_by_keyboard_and_take_it_back(watched: Watched, killed: str) -> None:
-    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    page = watched.open(f"/p/own/r/{killed}/diagnosis")
     expect(badge(page, "Crashed")).to_be_visible()
     page.keyboard.press("m")
     page.keyboard.press("Enter")
@@ -213,7 +214,7 @@ def test_mark_as_failed_by_keyboard_and_take_it_back(watched: Watched, killed: s
 
 
 def test_mark_as_failed_by_mouse_and_undo(watched: Watched, killed: str) -> None:
-    page = watched.open(f"/p/vision/r/{killed}")
+    page = watched.open(f"/p/own/r/{killed}")
     page.get_by_role("button", name="Menu of killed").click()
     page.get_by_role("menuitem", name="Mark as failed…").click()
     page.get_by_label("Reason").fill("bad batch")
@@ -226,7 +227,7 @@ def test_mark_as_failed_by_mouse_and_undo(watched: Watched, killed: str) -> None
 def test_who_knows_better_says_so_by_keyboard_and_takes_it_back(
     watched: Watched, killed: str, take: Callable[[str], None]
 ) -> None:
-    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    page = watched.open(f"/p/own/r/{killed}/diagnosis")
     verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
     verdict.get_by_role("button", name="Wrong?").focus()
     page.keyboard.press("Enter")
@@ -268,7 +269,7 @@ def test_a_word_that_is_not_whole_or_not_taken_is_not_lost(
 ) -> None:
     watched.page.set_viewport_size({"width": 400, "height": 800})
     watched.expect_errors("503")
-    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    page = watched.open(f"/p/own/r/{killed}/diagnosis")
     page.get_by_role("button", name="Wrong?").click()
     dialog = page.get_by_role("dialog", name="What was it?")
     dialog.get_by_role("button", name="Save").click()
@@ -294,9 +295,9 @@ def test_a_word_that_is_not_whole_or_not_taken_is_not_lost(
     assert page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_every_tab_has_an_address_of_its_own(visitor: Watched, gallery: Gallery) -> None:
+def test_every_tab_has_an_address_of_its_own(watched: Watched, gallery: Gallery) -> None:
     for name in TABS:
-        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
+        page = watched.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
     page.keyboard.press("[")
     expect(page).to_have_url(re.compile("/files$"))
@@ -326,8 +327,8 @@ def test_names_tags_logs_and_files_stay_inert(watched: Watched, server: Served, 
         assert page.title().endswith("Holter")
 
 
-def test_files_are_shown_the_logs_first_and_can_be_saved(visitor: Watched, gallery: Gallery, tmp_path: Path) -> None:
-    page = visitor.open(f"/p/talk/r/{gallery.talk}/files")
+def test_files_are_shown_the_logs_first_and_can_be_saved(watched: Watched, gallery: Gallery, tmp_path: Path) -> None:
+    page = watched.open(f"/p/talk/r/{gallery.talk}/files")
     names = page.get_by_role("navigation", name="Files").get_by_role("button")
     for place, name in enumerate(("output.log", "debug.log", "debug-internal.log")):
         expect(names.nth(place)).to_contain_text(name)
@@ -342,11 +343,11 @@ def test_files_are_shown_the_logs_first_and_can_be_saved(visitor: Watched, galle
 
 
 def test_every_tab_in_both_themes_is_open_to_everyone(
-    visitor: Watched, gallery: Gallery, take: Callable[[str], None]
+    watched: Watched, gallery: Gallery, take: Callable[[str], None]
 ) -> None:
     findings = {}
     for name in TABS:
-        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
+        page = watched.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
         page.wait_for_timeout(700)
         take(f"run-{name}")
@@ -356,24 +357,24 @@ def test_every_tab_in_both_themes_is_open_to_everyone(
     assert {name: each for name, each in findings.items() if each} == {}
 
 
-def test_in_a_narrow_window_nothing_is_cut_off(visitor: Watched, gallery: Gallery, take: Callable[[str], None]) -> None:
-    visitor.page.set_viewport_size({"width": 420, "height": 860})
+def test_in_a_narrow_window_nothing_is_cut_off(watched: Watched, gallery: Gallery, take: Callable[[str], None]) -> None:
+    watched.page.set_viewport_size({"width": 420, "height": 860})
     for name in TABS:
-        page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")
+        page = watched.open(f"/p/vision/r/{gallery.killed}/{name}")
         expect(tab(page, name.capitalize())).to_have_attribute("aria-current", "page")
         page.wait_for_timeout(400)
         assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
     take("run-diagnosis-narrow")
 
 
-def test_a_run_that_is_not_there_is_said(visitor: Watched) -> None:
-    visitor.expect_errors("404")
-    page = visitor.open("/p/vision/r/nothere0")
+def test_a_run_that_is_not_there_is_said(watched: Watched) -> None:
+    watched.expect_errors("404")
+    page = watched.open("/p/vision/r/nothere0")
     expect(page.get_by_role("alert")).to_contain_text("nothere0")
 
 
 def test_notes_are_written_and_kept(watched: Watched, killed: str) -> None:
-    page = watched.open(f"/p/vision/r/{killed}/overview")
+    page = watched.open(f"/p/own/r/{killed}/overview")
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Notes").last.fill("<b>check</b> the cooling")
     page.get_by_role("button", name="Save").click()

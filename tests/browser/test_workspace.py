@@ -55,6 +55,7 @@ def slot(run: str) -> int:
 
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Four runs to look at in the project `vision`: who changes one needs another, in a project of its own."""
     with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
         for name, environment in {
             "quick": {"LR": "0.3"},
@@ -67,20 +68,31 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def workspace(stranger: Watched, gallery: Served) -> Page:
-    """Four runs to look at: who changes one needs runs of its own."""
-    stranger.come_to(gallery)
-    page = stranger.open("/p/vision")
+def server(gallery: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """That of the gallery; what is recorded now is seen there."""
+    monkeypatch.setenv("HOLTER_DIR", gallery.home)
+    return gallery
+
+
+@pytest.fixture
+def project(request: pytest.FixtureRequest) -> str:
+    """One of its own for each test."""
+    return str(request.node.name.partition("[")[0])
+
+
+@pytest.fixture
+def workspace(watched: Watched) -> Page:
+    page = watched.open("/p/vision")
     expect(page.get_by_role("row")).to_have_count(5)
     expect(chart(page, "train/loss")).to_be_visible()
     return page
 
 
 @pytest.fixture
-def killed(watched: Watched, server: Served) -> Page:
+def killed(watched: Watched, server: Served, project: str) -> Page:
     """One run, in a workspace of its own."""
-    record(server, N="killed", KILL="1")
-    page = watched.open("/p/vision")
+    record(server, N="killed", KILL="1", P=project)
+    page = watched.open(f"/p/{project}")
     expect(row(page, "killed")).to_contain_text("Crashed")
     return page
 
@@ -111,8 +123,8 @@ def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
     expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
 
 
-def test_a_wrong_filter_points_at_the_place(workspace: Page, stranger: Watched, take: Callable[[str], None]) -> None:
-    stranger.expect_errors("400")
+def test_a_wrong_filter_points_at_the_place(workspace: Page, watched: Watched, take: Callable[[str], None]) -> None:
+    watched.expect_errors("400")
     workspace.get_by_label("Filter runs in words").fill("state = crashed and")
     wrong = workspace.get_by_role("alert")
     expect(wrong).to_contain_text("expected the name of a field")
@@ -122,10 +134,10 @@ def test_a_wrong_filter_points_at_the_place(workspace: Page, stranger: Watched, 
     expect(workspace.get_by_role("row")).to_have_count(2)
 
 
-def test_a_run_that_goes_on_grows_and_its_death_is_seen(watched: Watched) -> None:
-    program, _ = begin(N="alive")
+def test_a_run_that_goes_on_grows_and_its_death_is_seen(watched: Watched, project: str) -> None:
+    program, _ = begin(N="alive", P=project)
     with program:
-        page = watched.open("/p/vision")
+        page = watched.open(f"/p/{project}")
         expect(row(page, "alive")).to_contain_text("Running")
         expect(chart(page, "train/loss")).to_be_visible()
         before = read_end(page, "train/loss")
@@ -134,15 +146,15 @@ def test_a_run_that_goes_on_grows_and_its_death_is_seen(watched: Watched) -> Non
         expect(row(page, "alive")).to_contain_text("Crashed")
 
 
-def test_charts_go_on_after_the_server_was_killed_and_started_again(watched: Watched) -> None:
-    watched.expect_errors(*GONE)
-    assert watched.server is not None
+def test_charts_go_on_after_the_server_was_killed_and_started_again(stranger: Watched) -> None:
+    stranger.expect_errors(*GONE)
     program, _ = begin(N="alive")
-    with program:
-        page = watched.open("/p/vision")
+    with program, ui() as server:
+        stranger.come_to(server)
+        page = stranger.open("/p/vision")
         expect(chart(page, "train/loss")).to_be_visible()
-        port = watched.server.address.rpartition(":")[2]
-        watched.server.kill()
+        port = server.address.rpartition(":")[2]
+        server.kill()
         banner = page.get_by_role("alert").filter(has_text="does not answer")
         expect(banner).to_be_visible()
         before = read_end(page, "train/loss")
@@ -165,14 +177,14 @@ def test_a_run_is_marked_by_mouse_and_the_mark_taken_back(killed: Page, take: Ca
     expect(row(killed, "killed")).to_contain_text("Crashed")
 
 
-def test_a_dialog_stays_with_its_run_while_rows_move(watched: Watched, server: Served) -> None:
-    record(server, N="old", KILL="1")
-    page = watched.open("/p/vision")
+def test_a_dialog_stays_with_its_run_while_rows_move(watched: Watched, server: Served, project: str) -> None:
+    record(server, N="old", KILL="1", P=project)
+    page = watched.open(f"/p/{project}")
     page.get_by_role("button", name="Menu of old").click()
     page.get_by_role("menuitem", name="Delete…").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Everything about old")
-    record(server, N="new", KILL="1")
+    record(server, N="new", KILL="1", P=project)
     expect(page.locator("[aria-rowindex='2'] a")).to_have_text("new")
     expect(dialog).to_contain_text("Everything about old")
     dialog.get_by_role("button", name="Delete").click()
@@ -181,22 +193,21 @@ def test_a_dialog_stays_with_its_run_while_rows_move(watched: Watched, server: S
 
 
 def test_nothing_of_another_project_is_asked_for(watched: Watched, server: Served) -> None:
-    record(server, N="mine")
     record(server, N="other", P="speech")
     asked: list[str] = []
     watched.page.on("request", lambda request: asked.append(request.url))
     page = watched.open("/p/vision")
-    expect(row(page, "mine")).to_be_visible()
+    expect(row(page, "quick")).to_be_visible()
     tables = [url for url in asked if "/api/v1/runs?" in url]
     assert tables
     assert [url for url in tables if "project=vision" not in url] == []
 
 
-def test_charts_come_while_new_runs_keep_coming(watched: Watched, server: Served) -> None:
+def test_charts_come_while_new_runs_keep_coming(watched: Watched, project: str) -> None:
     with contextlib.ExitStack() as stack:
-        page = watched.open("/p/vision")
+        page = watched.open(f"/p/{project}")
         for number in range(6):
-            program, _ = begin(N=f"run {number}")
+            program, _ = begin(N=f"run {number}", P=project)
             stack.enter_context(program)
             stack.callback(program.kill)
         expect(page.get_by_role("article", name="train/loss")).to_contain_text("6 runs")
@@ -324,13 +335,12 @@ def test_columns_are_chosen(workspace: Page, take: Callable[[str], None]) -> Non
     expect(row(workspace, "quick")).to_contain_text("4")
 
 
-def test_hostile_names_are_only_text(watched: Watched) -> None:
-    assert watched.server is not None
-    record(watched.server, N=HOSTILE, TAGS=HOSTILE, RAISE=HOSTILE)
-    page = watched.open("/p/vision")
+def test_hostile_names_are_only_text(watched: Watched, server: Served, project: str) -> None:
+    record(server, N=HOSTILE, TAGS=HOSTILE, RAISE=HOSTILE, P=project)
+    page = watched.open(f"/p/{project}")
     expect(page.get_by_role("link", name=HOSTILE)).to_be_visible()
     assert page.locator("img[src]").count() == 0
-    assert page.title() == "vision · Holter"
+    assert page.title() == f"{project} · Holter"
 
 
 def test_a_narrow_window_has_everything_below_each_other(workspace: Page, take: Callable[[str], None]) -> None:
@@ -342,12 +352,9 @@ def test_a_narrow_window_has_everything_below_each_other(workspace: Page, take: 
 
 @pytest.mark.parametrize("path", ["/", "/p/vision"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_screen_readers_and_weak_eyes_find_nothing_serious(
-    stranger: Watched, gallery: Served, path: str, theme: str
-) -> None:
-    stranger.come_to(gallery)
-    stranger.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # the names are literals there
-    page = stranger.open(path)
+def test_screen_readers_and_weak_eyes_find_nothing_serious(watched: Watched, path: str, theme: str) -> None:
+    watched.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # the names are literals there
+    page = watched.open(path)
     expect(page.get_by_text("killed").first).to_be_visible()
     if path != "/":
         expect(chart(page, "train/loss")).to_be_visible()

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,9 @@ class Kernel:
     """One kernel, which may be replaced by another under the same manager."""
 
     def __init__(self, cwd: Path, **environment: str) -> None:
-        self.manager = KernelManager(kernel_name="python3")
+        # Not by ports: what is free when it is chosen may be taken by a kernel of another test before it is used.
+        self._sockets = tempfile.TemporaryDirectory(prefix="kernel-")
+        self.manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/at")
         self.manager.shutdown_wait_time = 2.0
         self.log = open(cwd / "kernel.log", "ab")  # noqa: SIM115  closed with the kernel
         # Under the second one ipykernel does not listen to what other code than Python's prints.
@@ -117,6 +120,7 @@ class Kernel:
         if not self._is_shut_down:
             self.shut_down()
         self.log.close()
+        self._sockets.cleanup()
 
     def _connect(self) -> BlockingKernelClient:
         client = self.manager.client()

@@ -26,6 +26,7 @@ TOKEN = "letmein"
 RESTARTER = ["--AsyncIOLoopKernelRestarter.time_to_dead=0.3"]
 # A third of the time that a server takes to start.
 FRONT_ENDS = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp")
+LEFT_OUT = Path(__file__).with_name("left_out")
 WITHOUT_FRONT_ENDS = [f"--ServerApp.jpserver_extensions={name}=False" for name in FRONT_ENDS]
 
 
@@ -210,6 +211,7 @@ def jupyter(home: Path, *, app: str = "server", arguments: Sequence[str] = (), *
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
         "IPYTHONDIR": str(home / "ipython"),
         **environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [environ.get("PYTHONPATH"), str(LEFT_OUT)])),
     }
     install = [sys.executable, "-m", "holter", "jupyter", "install", "--user"]
     subprocess.run(install, env={**environment, "PYTHONPATH": ""}, check=True, capture_output=True)

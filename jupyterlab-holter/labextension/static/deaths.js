@@ -25,6 +25,7 @@ export function watchDeaths(lab, app, tracker) {
 
   const watch = (/** @type {import('../../types/lab').NotebookPanel} */ panel) => {
     const dialog = new DeathDialog(lab, app);
+    panel.disposed.connect(() => dialog.forget());
     panel.sessionContext.statusChanged.connect((context, status) => {
       const kernel = context.session?.kernel;
       if (kernel && (status === 'autorestarting' || status === 'dead')) {
@@ -58,6 +59,11 @@ class DeathDialog {
     } else {
       this.dialog = dialog ?? this.dialog;
     }
+  }
+
+  /** The notebook is closed: what becomes of its kernel now is no news to anybody. */
+  forget() {
+    this.asked += 1;
   }
 
   /** @param {import('../../types/lab').Kernel} kernel the one that died */
