@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from holter.errors import JournalError, NewerJournal
-from holter.journal.decoding import LoggedRow, decode_control
-from holter.journal.frame import HEAD, OVERHEAD, TAIL
-from holter.journal.reader import Frame, Skipped, Stretch, scan
-from holter.journal.rows import Schema
-from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared
+from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.frame import HEAD, OVERHEAD
+from holter.journal.place import Piece
+from holter.journal.reader import Skipped, Stretch, scan
+from holter.model.records import Declared
 
 Ints = npt.NDArray[np.int64]
 Times = npt.NDArray[np.uint64]
@@ -102,8 +102,8 @@ class _Reading:
         self._tables = Tables(name.partition("-")[0])
         self._left_bytes = sum(os.path.getsize(path) for path in paths)
         self._base = 0
-        self._blocks: dict[int, _Block] = {}
-        self._undeclared: list[tuple[bytes, list[Stretch], int]] = []
+        self._decoder = Decoder(lambda: paths)
+        self._blocks: dict[Declared, _Block] = {}
 
     def add(self, path: str) -> None:
         with open(path, "rb") as file:
@@ -120,51 +120,19 @@ class _Reading:
             return
         if scanned.skipped:
             self._tables.skipped[path] = scanned.skipped
-        self._base = scanned.header.base if scanned.header else self._base
-        self._add_control(data, scanned.stretches)
-        self._add_packed(data, scanned.stretches, self._base)
+        base = self._base = scanned.header.base if scanned.header else self._base
+        told = self._decoder.tell(Piece(data, scanned.stretches, base, base, base + scanned.end))
+        self._tables.loose += [LooseRow(base + at, row) for at, row in told.loose]
+        self._tables.unknown += told.unknown
+        for schema, stretches in told.packed:
+            block = self._blocks.setdefault(schema.declared, _Block(schema.declared))
+            block.add(data, stretches, base=base, left_bytes=self._left_bytes)
         self._base += len(data)
         self._left_bytes -= len(data)
 
     def finish(self) -> Tables:
-        waiting, self._undeclared = self._undeclared, []
-        for data, stretches, base in waiting:
-            self._add_packed(data, stretches, base)
-        self._tables.unknown += sum(stretch.repeats for _, stretches, _ in self._undeclared for stretch in stretches)
-        self._tables.tables = [block.table() for block in self._blocks.values() if block.rows]
+        self._tables.tables = [block.table() for block in self._blocks.values()]
         return self._tables
-
-    def _add_control(self, data: bytes, stretches: list[Stretch]) -> None:
-        for stretch in stretches:
-            if stretch.kind >= FIRST_PACKED:
-                continue
-            if stretch.kind in (LOOSE_ROW, NUMBERS[Declared]):
-                for frame in stretch.frames():
-                    self._add_record(data, frame)
-            elif stretch.kind not in KINDS:
-                self._tables.unknown += stretch.repeats
-
-    def _add_record(self, data: bytes, frame: Frame) -> None:
-        match decode_control(data, frame):
-            case Declared(number=number) as declared:
-                if FIRST_PACKED + number not in self._blocks:
-                    self._blocks[FIRST_PACKED + number] = _Block(declared)
-            case LoggedRow() as row:
-                self._tables.loose.append(LooseRow(self._base + frame.at, row))
-            case _:
-                self._tables.unknown += 1
-
-    def _add_packed(self, data: bytes, stretches: list[Stretch], base: int) -> None:
-        by_kind: dict[tuple[int, int], list[Stretch]] = {}
-        for stretch in stretches:
-            if stretch.kind >= FIRST_PACKED:
-                by_kind.setdefault((stretch.kind, stretch.size), []).append(stretch)
-        for (kind, size), found in by_kind.items():
-            block = self._blocks.get(kind)
-            if block is None or block.size != size:
-                self._undeclared.append((data, found, base))
-            else:
-                block.add(data, found, base=base, left_bytes=self._left_bytes)
 
 
 class _Block:
@@ -173,7 +141,6 @@ class _Block:
     def __init__(self, declared: Declared) -> None:
         self._declared = declared
         self._words = np.empty((len(declared.types) + 3, 0), np.uint64)
-        self.size = Schema(declared).layout.size + TAIL.size
         self.rows = 0
 
     def add(self, data: bytes, stretches: list[Stretch], *, base: int, left_bytes: int) -> None:
@@ -191,11 +158,7 @@ class _Block:
         self.rows = following
 
     def table(self) -> Table:
-        words = self._words[:, : self.rows]
-        offsets = words[-1].view(np.int64)
-        if (offsets[1:] < offsets[:-1]).any():
-            words = words[:, np.argsort(offsets)]
-        steps, at_ns, *values, offsets = words
+        steps, at_ns, *values, offsets = self._words[:, : self.rows]
         types = [np.float64 if code == "d" else np.int64 for code in self._declared.types]
         columns = {key: line.view(kind) for key, line, kind in zip(self._declared.keys, values, types, strict=True)}
         return Table(self._declared.keys, steps.view(np.int64), at_ns, offsets.view(np.int64), columns)

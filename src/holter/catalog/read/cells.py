@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from holter.errors import JournalError
 from holter.journal.decoding import decode_control
-from holter.journal.reader import scan
+from holter.journal.place import Place
 from holter.journal.rundir import list_segments
 from holter.model.cell_names import cell_name, name_cells
 from holter.model.evidence import End
@@ -86,17 +85,11 @@ def _named(raised: Raised, numbers: Mapping[str, int]) -> Raised:
 
 
 def _read(paths: Sequence[str]) -> Iterator[CellStarted | CellEnded]:
-    for path in paths:
-        with open(path, "rb") as file:
-            data = file.read()
-        try:
-            frames = scan(data).frames if data.strip(b"\0") else []
-        except JournalError:
-            continue  # damage is told elsewhere
-        for frame in frames:
-            record = decode_control(data, frame) if frame.kind in _KINDS else None
-            if isinstance(record, CellStarted | CellEnded):
-                yield record
+    for piece in Place().pieces(paths, is_final=True):
+        for stretch in piece.stretches:
+            for frame in stretch.frames() if stretch.kind in _KINDS else ():
+                if isinstance(record := decode_control(piece.data, frame), CellStarted | CellEnded):
+                    yield record
 
 
 def _cell(start: CellStarted, end: CellEnded | None, numbers: Mapping[str, int], /) -> RanCell:
