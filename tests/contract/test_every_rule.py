@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.diagnosis import ranking, rules
+from holter.diagnosis.grades import GRADES
 from holter.diagnosis.loading import Rule, load_rules
 from holter.model.evidence import Evidence
 from holter.model.state import STATES
@@ -84,8 +85,8 @@ def test_its_verdicts_name_its_cause(rule: Rule) -> None:
     assert {verdict.cause for verdict in verdicts(rule)} == {rule.cause}
 
 
-def test_its_confidence_leaves_room_for_doubt(rule: Rule) -> None:
-    assert [verdict.confidence for verdict in verdicts(rule) if not 0 < verdict.confidence < 1] == []
+def test_its_verdicts_have_a_grade(rule: Rule) -> None:
+    assert {verdict.confidence for verdict in verdicts(rule)} <= set(GRADES.values())
 
 
 def test_its_titles_are_one_sentence(rule: Rule) -> None:

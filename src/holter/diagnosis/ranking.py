@@ -28,9 +28,10 @@ from holter.diagnosis.causality.console import with_printed_exception
 from holter.diagnosis.causality.ends import BY_SRUN
 from holter.diagnosis.causality.origin import find_origin
 from holter.diagnosis.causality.ranks import tell_order
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE, SURE
 from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
-from holter.diagnosis.rivals import SURE, find_rivals
+from holter.diagnosis.rivals import find_rivals
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
@@ -39,15 +40,13 @@ UNKNOWN, WORKER_DIED = "unknown", "worker-died"
 TIE = 0.15
 SURE_ENOUGH = 0.5
 EXPLAINS_FROM = 0.6
-MOST_BY_TEXT = 0.88
-MOST_BY_TRACEBACK = 0.94
+MOST_BY_TEXT = CONSISTENT
+MOST_BY_TRACEBACK = COUNTED
 """Who catches an exception, prints it like Python and leaves with 1, can't be told from Python; few do."""
-MOST = 0.99
-LINK = 0.98
-"""How sure it is that the death of another process led to that of the program, where `origins` says so."""
-MOST_OF_A_WORKER = 0.7
+MOST = NAMED
+MOST_OF_A_WORKER = INFERRED
 """That a worker died is no answer where it can almost be told why."""
-MOST_WITH_SUSPECT = 0.85
+MOST_WITH_SUSPECT = CONSISTENT
 """Of the program's own words, where a child that had died just before may be behind them."""
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit", WORKER_DIED, UNKNOWN})
 """What may be said of a program that ended because of a child, when nothing connects both but the time."""
@@ -148,7 +147,7 @@ def _bounded(verdict: Verdict, evidence: Evidence) -> Verdict:
     by_facts = MOST_BY_TEXT if _is_by_text(verdict, evidence.subject) else _most_by_source(verdict)
     most = min([by_facts, *(rival.most for rival in find_rivals(verdict, evidence))])
     confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
-    return msgspec.structs.replace(verdict, confidence=round(min(max(confidence, 0.0), most), 3))
+    return msgspec.structs.replace(verdict, confidence=min(max(confidence, 0.0), most))
 
 
 def _is_by_text(verdict: Verdict, subject: End) -> bool:
@@ -208,7 +207,7 @@ def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> D
         most = MOST_BY_TEXT if origin.subject.source == BY_SRUN else MOST
         linked = msgspec.structs.replace(
             best,
-            confidence=round(min(best.confidence * LINK, most), 3),
+            confidence=min(best.confidence, most),
             title=_with_whom(best.title, origin.subject, evidence.subject),
             because=(*best.because, facts.of_status(evidence.subject))[:MOST_FACTS],
             state="" if is_child else best.state or _state_by(origin.subject, evidence),
@@ -237,7 +236,7 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
     child = suspect.evidence.subject
     linked = msgspec.structs.replace(
         best,
-        confidence=round(best.confidence * suspect.likelihood, 3),
+        confidence=min(best.confidence, suspect.likelihood),
         title=_with_whom(best.title, child, evidence.subject),
         because=_unique((*best.because[: MOST_FACTS - 2], *told.evidence[:2])),
         state=told.state,
@@ -293,7 +292,7 @@ def _runners_up(evidence: Evidence, judged: Judged, verdict: Verdict, /) -> tupl
     """What else it may have been, where that is not far off or could not be looked at."""
     if verdict.confidence >= SURE:
         return ()
-    near = [each.cause for each in judged.verdicts if each.confidence >= 0.3]
+    near = [each.cause for each in judged.verdicts if each.confidence >= REMOTE]
     about = msgspec.structs.replace(evidence, subject=judged.subject)
     open_ones = [cause for rival in find_rivals(verdict, about) for cause in rival.causes]
     return tuple(dict.fromkeys(each for each in [*near, *open_ones] if each != verdict.cause))[:MOST_CANDIDATES]
@@ -306,7 +305,7 @@ def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
     candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
     return Diagnosis(
         cause=UNKNOWN,
-        confidence=min(near[0].confidence, 0.5) if near else 0.3,
+        confidence=min(near[0].confidence, SURE_ENOUGH) if near else REMOTE,
         title=_doubt(judged, near),
         state=evidence.state,
         candidates=tuple(dict.fromkeys(candidates))[:MOST_CANDIDATES],

@@ -3,6 +3,7 @@
 import msgspec
 
 from holter.diagnosis.endings import BY_ARRIVAL, ending_of
+from holter.diagnosis.grades import CONSISTENT
 from holter.model.evidence import Caught, End, Evidence
 
 SI_KERNEL = 128
@@ -11,7 +12,7 @@ SOON_S = 60.0
 """A program that saves before it leaves may take so long."""
 
 
-UNFINISHED = 0.85
+UNFINISHED = CONSISTENT
 """Who was asked to leave and left no last word may have been killed before it was done."""
 
 

@@ -17,17 +17,18 @@ from holter.diagnosis.causality.ends import WITHOUT_CLIENT, has_waited, lost_a_p
 from holter.diagnosis.cpu_limits import may_have_used_all
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
+from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY
 from holter.diagnosis.kills import is_pressed
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.texts import foreign_text, is_own_raise, last_line, type_names
 from holter.model.evidence import REQUESTS, Evidence
 from holter.model.verdicts import Verdict
 
-SURE = 0.9
-MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = 0.75, 0.75, 0.7
-MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD, MOST_IF_OF_HARDWARE = 0.88, 0.85, 0.65, 0.85
-MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD, MOST_IF_NOT_COUNTED = 0.65, 0.7, 0.85, 0.85
-MOST_IF_LACKING, MOST_IF_OF_FLOATS, MOST_IF_LIMITED = 0.8, 0.6, 0.5
+MOST_IF_SENT, MOST_IF_HEEDED, MOST_IF_OF_A_PEER = LIKELY, LIKELY, INFERRED
+MOST_IF_UNSEEN, MOST_IF_OF_A_CHILD, MOST_AFTER_A_CHILD = CONSISTENT, CONSISTENT, INFERRED
+MOST_IF_IN_ONE_LINE, MOST_OF_A_THREAD, MOST_IF_UNTOLD = INFERRED, INFERRED, CONSISTENT
+MOST_IF_OF_HARDWARE, MOST_IF_NOT_COUNTED = CONSISTENT, CONSISTENT
+MOST_IF_LACKING, MOST_IF_OF_FLOATS, MOST_IF_LIMITED = LIKELY, INFERRED, INFERRED
 VAGUE = frozenset({"uncaught-exception", "nonzero-exit"})
 """They say how a program ended, and leave open what made it."""
 LACKING = {

@@ -95,7 +95,7 @@ def test_an_exit_code_that_python_does_not_use_makes_the_traceback_a_guess() -> 
 
     found = diagnose(seen)
 
-    assert (found.cause, found.confidence) == ("uncaught-exception", 0.6)
+    assert (found.cause, found.confidence) == ("uncaught-exception", 0.65)
 
 
 def test_a_traceback_that_python_printed_and_another_code_were_both_the_programs_own_doing() -> None:

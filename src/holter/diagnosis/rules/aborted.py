@@ -10,12 +10,13 @@ import signal
 
 from holter.diagnosis import crashes, facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "aborted"
-SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
+SEEN, EXPLAINED, BYPASSED, BY_STATUS = NAMED, CONSISTENT, CONSISTENT, INFERRED
 """Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
 the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
 who sends a signal does not; by the exit status alone."""
@@ -33,7 +34,7 @@ def diagnose(evidence: Evidence) -> Answer:
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
     return Verdict(
         cause=CAUSE,
-        confidence=confidence * crash.ending.certainty,
+        confidence=min(confidence, crash.ending.certainty),
         title=words.sentence(f"{words.process(end)} aborted itself{said}"),
         because=tuple(because)[:5],
         advice=advise(CAUSE, evidence),

@@ -12,6 +12,7 @@ from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
 from holter.model.evidence import Evidence
@@ -19,8 +20,8 @@ from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
-LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
-UNSEEN = 0.65
+LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS = NAMED, NAMED, COUNTED, COUNTED, CONSISTENT
+ABORTED, PRINTED, UNSEEN = COUNTED, LIKELY, INFERRED
 NEAR = 0.75
 _GPUS = ("cuda", "gpu", "hip", "mps")
 

@@ -9,6 +9,7 @@ memory (`--mem`, `--memory`).
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE
 from holter.diagnosis.kills import (
     Kill,
     has_greater_neighbour,
@@ -26,7 +27,7 @@ from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "cgroup-out-of-memory"
 MEMCG = "CONSTRAINT_MEMCG"
-NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL, SMALL = 0.99, 0.97, 0.85, 0.7, 0.65, 0.25
+SUDDEN, CROWDED, DOUBTFUL, SMALL = CONSISTENT, INFERRED, INFERRED, REMOTE
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -59,7 +60,7 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
     found = [*(of_job(job, end.at_ns) if job else ()), facts.of_status(end), *facts.of_own(evidence)]
     return Verdict(
         cause=CAUSE,
-        confidence=COUNTED,
+        confidence=NAMED,
         title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
         because=tuple(found[:5]),
         advice=advise(CAUSE, evidence),
@@ -76,7 +77,8 @@ def _confidence(evidence: Evidence, kill: Kill) -> float:
     if kill.deaths > (kill.counted or 0):
         return CROWDED
     if is_plausible(evidence):
-        return COUNTED * kill.ending.certainty
+        # Whoever vanished when its cgroup counted a kill was the one.
+        return COUNTED if evidence.subject.status is None else min(NAMED, kill.ending.certainty)
     return SMALL if is_too_small(evidence) else SUDDEN
 
 

@@ -10,6 +10,7 @@ Lower the batch size, use mixed precision, accumulate gradients; end what else r
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
+from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, NAMED
 from holter.diagnosis.memory_reading import unused_in_pieces
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
@@ -18,7 +19,7 @@ from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "gpu-out-of-memory"
-BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = 0.97, 0.87, 0.7, 0.75
+BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = NAMED, CONSISTENT, INFERRED, LIKELY
 
 
 def diagnose(evidence: Evidence) -> Answer:

@@ -13,6 +13,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import PROGRAM_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
 from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
@@ -29,11 +30,11 @@ def diagnose(evidence: Evidence) -> Answer:
     line = line_near_end(evidence, "gpu-program-fault") if evidence.subject.signal in _ABORTED else None
     xid = _own_xid(evidence)
     if match:
-        what, confidence = match[0], 0.97 if xid else 0.94
+        what, confidence = match[0], NAMED if xid else COUNTED
     elif line:
-        what, confidence = line.text, 0.93 if xid else 0.8
+        what, confidence = line.text, COUNTED if xid else LIKELY
     elif xid and xid.pid:
-        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", 0.85
+        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", CONSISTENT
     else:
         return _ruled_out(evidence)
     return Verdict(

@@ -10,12 +10,13 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
 from holter.diagnosis.requests import Request, is_typed, request_of
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "hangup"
-SEEN, BY_STATUS, HANDLED = 0.96, 0.93, 0.85
+SEEN, BY_STATUS, HANDLED = NAMED, COUNTED, CONSISTENT
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -29,7 +30,7 @@ def diagnose(evidence: Evidence) -> Answer:
     found += [facts.of_exception(end.raised)] if end.raised else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence * request.certainty,
+        confidence=min(confidence, request.certainty),
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
         advice=advise(CAUSE, evidence),

@@ -8,6 +8,7 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import INFERRED, LIKELY
 from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence, Memory
 from holter.model.verdicts import Answer, RuledOut, Verdict
@@ -38,7 +39,7 @@ def diagnose(evidence: Evidence) -> Answer:
     ]
     return Verdict(
         cause=CAUSE,
-        confidence=0.8 if memory.growth_s >= 5 * LEAST_S else 0.65,
+        confidence=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
         title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
         because=testimony.few(found),
         advice=advise(CAUSE, evidence),

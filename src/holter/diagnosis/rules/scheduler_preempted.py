@@ -9,6 +9,7 @@ checkpoint.
 
 from holter.diagnosis import facts, testimony
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
     of_job,
@@ -41,7 +42,7 @@ def diagnose(evidence: Evidence) -> Answer:
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
         cause=CAUSE,
-        confidence=0.97 if is_said else 0.9 if evidence.was_preempting else 0.85,
+        confidence=NAMED if is_said else CONSISTENT,
         title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
         advice=advise(CAUSE, evidence),

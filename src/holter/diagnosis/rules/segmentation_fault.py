@@ -10,11 +10,12 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import CONSISTENT, REMOTE
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "segmentation-fault"
-IN_A_FRAME, SILENCED = 0.85, 0.5
+IN_A_FRAME, SILENCED = CONSISTENT, REMOTE
 """Where it may as well have been the stack that ran over."""
 
 

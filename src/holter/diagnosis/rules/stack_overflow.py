@@ -10,11 +10,12 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "stack-overflow"
-SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = 0.96, 0.93, 0.8, 0.7, 0.66
+SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = NAMED, COUNTED, LIKELY, INFERRED, INFERRED
 DEPTH = 95
 
 
@@ -27,7 +28,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return _verdict(evidence, crash, _confidence(crash) * crash.ending.certainty)
+        return _verdict(evidence, crash, min(_confidence(crash), crash.ending.certainty))
     if crashes.has_silenced_witness(evidence, crash):
         return _verdict(evidence, crash, SILENCED)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH

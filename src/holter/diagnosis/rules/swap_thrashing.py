@@ -8,6 +8,7 @@ Use less memory than the machine has, or lower the number of workers; more swap 
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.grades import LIKELY
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
@@ -37,7 +38,7 @@ def diagnose(evidence: Evidence) -> Answer:
         found.append(facts.fact(facts.SAMPLES, at_ns, text))
     return Verdict(
         cause=CAUSE,
-        confidence=0.8,
+        confidence=LIKELY,
         title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
         advice=advise(CAUSE, evidence),

@@ -10,13 +10,14 @@ import errno
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
-SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.93, 0.87, 0.7, 0.75
+SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = NAMED, NAMED, COUNTED, CONSISTENT, INFERRED, LIKELY
 NEAR = 0.9
 FEW = 4
 """Left to open: who asks for one more may need several at once."""
