@@ -15,7 +15,7 @@ from tests.zoo.fault import load_faults
 FAULTS = {fault.name for fault in load_faults()}
 HOUSE = Path(diagnosis.__path__[0])
 TAGS = read_table()
-ASKING = {"says": 1, "in_exception": 1, "line_near_end": 1, "last_words": 1, "_first": 0}
+ASKING = {"says": 1, "in_exception": 1, "says_at_its_end": 1, "line_near_end": 1, "last_words": 1, "_first": 0}
 """Who takes a tag, and at which place."""
 ALSO_SAY = {
     "library-mismatch": "cannot-open gpu-spoken-of",
@@ -127,8 +127,6 @@ def asked() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 yield from (str(each.value) for each in given(node) if isinstance(each, ast.Constant))
-            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LACKING":
-                yield from ast.literal_eval(node.value).values()
 
 
 def given(call: ast.Call) -> list[ast.expr]:

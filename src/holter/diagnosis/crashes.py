@@ -73,6 +73,12 @@ def is_untold(evidence: Evidence, ending: Ending) -> bool:
     return has_no_handler and not evidence.subject.fault_log and _kernel_line(evidence) is None
 
 
+def may_be_untold(evidence: Evidence, number: int) -> bool:
+    """Such a fault would have ended it the same way, and Linux need not have written it down."""
+    ending = ending_of(evidence)
+    return ending is not None and ending.signal == number and is_untold(evidence, ending)
+
+
 def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
     line = _kernel_line(evidence)
     found = tags_in(line.text).get("segfault") if line else None

@@ -21,13 +21,13 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
 _AFTER_FORK = Mistake(
     tag="cuda-after-fork",
     explanation="a forked worker can't use the GPU that its parent already uses",
-    remedy=several.spawn_for_cuda,
+    remedy=several.SPAWN_FOR_CUDA,
 )
 _MISTAKES = (
     Mistake(
         tag="no-main-guard",
         explanation="a worker started by `spawn` imports the script again, and the script starts workers when imported",
-        remedy=program.guard_main,
+        remedy=program.GUARD_MAIN,
     ),
     _AFTER_FORK,
     Mistake(
@@ -38,12 +38,12 @@ _MISTAKES = (
     Mistake(
         tag="unpicklable",
         explanation="what goes to another process is pickled, and local functions, lambdas and open handles can't be",
-        remedy=several.picklable,
+        remedy=several.PICKLABLE,
     ),
     Mistake(
         tag="two-writers",
         explanation="another process has the same file open for writing",
-        remedy=several.one_writer,
+        remedy=several.ONE_WRITER,
     ),
 )
 

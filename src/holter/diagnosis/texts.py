@@ -111,6 +111,12 @@ def last_line(evidence: Evidence) -> Said | None:
     return next((line for line in lines if line.is_error), lines[0] if lines else None)
 
 
+def says_at_its_end(evidence: Evidence, tag: str) -> bool:
+    """Whether the exception that ended the subject says it, or else the last line."""
+    raised, last = evidence.subject.raised, last_line(evidence)
+    return says(foreign_text(raised) if raised is not None else last.text if last is not None else "", tag)
+
+
 def last_words(evidence: Evidence, tag: str, *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments; None where the subject went on printing after it.
 

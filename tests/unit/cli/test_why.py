@@ -27,6 +27,7 @@ KEYS = [
     "contributing",
     "ruled_out",
     "not_observable",
+    "curves",
     "cell",
     "stack",
     "cause_mark",

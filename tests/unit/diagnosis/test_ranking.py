@@ -553,8 +553,8 @@ def test_what_else_it_may_have_been_is_a_candidate() -> None:
 
 def test_a_worker_whose_cause_is_almost_known_is_no_sure_answer() -> None:
     rules = [
-        rule("worker-died", verdict("worker-died", 0.95)),
-        rule("killed", verdict("killed", 0.55)),
+        rule("worker-died", verdict("worker-died", 0.95), generality=2),
+        rule("killed", verdict("killed", 0.55), generality=1),
         rule("gpu-fault", verdict("gpu-fault", 0.5)),
     ]
     diagnosis = ranking.diagnose(evidence(LOADER, children=(child(9),)), rules)

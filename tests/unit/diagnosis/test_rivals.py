@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.diagnosis.grades import CONSISTENT, INFERRED, SURE
+from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, SURE
 from holter.diagnosis.loading import load_rules
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import (
@@ -254,7 +254,7 @@ def test_a_thread_that_could_not_be_started_from_outside_may_have_lacked_memory(
     )
     told = diagnose(evidence(command(1), said=lines, surroundings=DEAF, state="failed"))
 
-    assert (told.cause, told.confidence) == ("too-many-processes", INFERRED)
+    assert (told.cause, told.confidence) == ("too-many-processes", LIKELY)
     assert told.candidates == ("allocation-refused",)
 
 

@@ -38,6 +38,7 @@ def as_json(loaded: LoadedRun, evidence: Evidence) -> dict[str, Any]:
         "not_observable": [
             {"what": each.cause, "because": each.because, "remedy": each.remedy} for each in diagnosis.not_observable
         ],
+        "curves": diagnosis.curves,
         "cell": as_told(loaded),
         "stack": stack.lines if stack.title == STACK else (),
         "cause_mark": view.cause_mark,

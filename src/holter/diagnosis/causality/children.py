@@ -27,7 +27,9 @@ from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
 from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, REMOTE
 from holter.diagnosis.kills import NEAR_NS
+from holter.diagnosis.memory_reading import own_level
 from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
@@ -86,6 +88,20 @@ def has_unheard_child(evidence: Evidence) -> bool | None:
     if evidence.is_watched or most_rss_bytes == 0:
         return False
     return None if most_rss_bytes is None else True
+
+
+def may_have_lost_a_child(evidence: Evidence) -> float | None:
+    """How sure a verdict on the subject may be at most where it may have looked at a child, or waited for one, whose
+    end nobody else saw; None where there was none, or it said itself what its run came to."""
+    end, around = evidence.subject, evidence.surroundings
+    if evidence.is_watched or (end.finished is not None and end.finished.how == "finish"):
+        return None
+    most_rss_bytes = around.children_rss_bytes if around is not None else None
+    if has_waited(end) or (chose(end) and most_rss_bytes):
+        return EVEN
+    # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
+    # A command that failed may have had one itself, as make has.
+    return UNLIKELY if _tells_of_another(end) or (chose(end) and most_rss_bytes is None) else None
 
 
 def _before(evidence: Evidence, within_s: float) -> list[End]:
@@ -292,36 +308,40 @@ def _has_own_code(end: End, child: End) -> bool:
 
 
 def _most_likely(evidence: Evidence, child: End, end: End, /) -> float:
-    """What is left of that where the subject went on printing, or may have killed the child itself."""
-    if has_waited(end):
-        return LIKELY if _may_be_own_hand(child, evidence) and child.parent_signal != signal.SIGKILL else WAITED
-    most = POSSIBLE if _is_beside(child, end) or _printed_on(evidence, child, end) else PROBABLE
-    if not _may_be_own_hand(child, evidence):
-        return most
-    if child.parent_signal == signal.SIGKILL or not chose(end):
+    """What is left of that where the subject went on printing, or may have killed the child itself, as programs do when
+    they are done."""
+    if _printed_on(evidence, child, end):
+        return POSSIBLE
+    if child.signal != signal.SIGKILL or _was_for_memory(child, about(evidence, child)):
+        return WAITED
+    if child.parent_signal == signal.SIGKILL or not (chose(end) or has_waited(end)):
         return 0.0
-    return min(most, POSSIBLE if child.parent_signal is None else LIKELY)
-
-
-def _is_beside(child: End, end: End) -> bool:
-    """Rather than below it: a shell starts one after the other."""
-    return end.role == "child" and (decided_ns(end) - child.at_ns) / 1e9 > WENT_ON_S
+    return LIKELY if has_waited(end) or child.parent_signal is not None else POSSIBLE
 
 
 def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
-    """Who logs no rows, and whose output went on for a while after the child was gone."""
+    """Who logs no rows, gave up no waiting, and whose output went on for a while after the child was gone."""
+    if end.last_row_ns is not None or has_waited(end) or _tells_of_another(end):
+        return False
     since_ns = child.at_ns + int(NOTICED_BY_TIME_S * 1e9)
     later = [line for line in evidence.said if since_ns < line.at_ns <= decided_ns(end) and not line.is_error]
-    return end.last_row_ns is None and len(later) >= USUAL
+    return len(later) >= USUAL
 
 
-def _may_be_own_hand(child: End, evidence: Evidence) -> bool:
-    """SIGKILL, and nothing says that the kernel sent it: programs kill their own children when they are done."""
-    if child.signal != signal.SIGKILL:
-        return False
-    log, own = evidence.kernel_log, about(evidence, child).memory.levels[:1]
+def _tells_of_another(end: End) -> bool:
+    return end.raised is not None and bool(type_names(end.raised) & {"EOFError", "CalledProcessError"})
+
+
+def _was_for_memory(child: End, evidence: Evidence) -> bool:
+    log = evidence.kernel_log
     is_logged = log and any(each.pid == child.pid and abs(each.at_ns - child.at_ns) <= NEAR_NS for each in log.kills)
-    return not is_logged and not any(each.level == 0 and each.kills and each.kills_lately != 0 for each in own)
+    return bool(is_logged or _kills_lately(evidence))
+
+
+def _kills_lately(evidence: Evidence) -> int:
+    """How many processes Linux killed for memory in the run's cgroup, where it killed one just before."""
+    own = own_level(evidence)
+    return own.kills or 0 if own is not None and own.kills_lately != 0 else 0
 
 
 def _with_rows_of(program: End, end: End) -> End:
@@ -331,7 +351,7 @@ def _with_rows_of(program: End, end: End) -> End:
 
 
 def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
-    """The kernel killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
+    """Linux killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
     if evidence.is_watched or not has_unseen_victim(evidence):
         return None
     child = _unheard(end, signal.SIGKILL, source=BY_COUNTERS)
@@ -339,7 +359,5 @@ def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
 
 
 def has_unseen_victim(evidence: Evidence) -> bool:
-    """Whether the kernel killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
-    own = next((level for level in evidence.memory.levels if level.level == 0), None)
-    known = [child for child in evidence.children if child.signal == signal.SIGKILL]
-    return bool(own and own.kills and own.kills_lately != 0 and own.kills > len(known))
+    """Whether Linux killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
+    return _kills_lately(evidence) > sum(child.signal == signal.SIGKILL for child in evidence.children)

@@ -50,12 +50,6 @@ def free_space(evidence: Evidence) -> str:
     return f"free space{where}: delete old checkpoints and caches"
 
 
-def fewer_checkpoints(evidence: Evidence) -> str:
-    """Old checkpoints fill disks."""
-    del evidence
-    return "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system"
-
-
 def raise_file_size(evidence: Evidence) -> str:
     """No file may be larger than the shell allowed."""
     limit = evidence.surroundings.file_size_limit_bytes if evidence.surroundings else None

@@ -61,10 +61,9 @@ def stream_data(evidence: Evidence) -> str:
     return f"read the data with a generator or numpy.memmap instead of holding whole arrays in memory{which}"
 
 
-def smaller_numbers(evidence: Evidence) -> str:
-    """float32 or float16 instead of what is wider."""
-    del evidence
-    return "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
+SMALLER_NUMBERS = (
+    "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
+)
 
 
 def memory_growth(evidence: Evidence) -> str:
@@ -200,12 +199,6 @@ def calm_the_daemon(evidence: Evidence) -> str:
     return f"tell {name} to spare it (earlyoom --avoid, ManagedOOMPreference=omit), or use less memory"
 
 
-def reduce_swapping(evidence: Evidence) -> str:
-    """Swap hides the lack of memory, not its price."""
-    del evidence
-    return "use less memory than the machine has: each step waited for the disk to bring memory back"
-
-
 def _main_pid(evidence: Evidence) -> int:
     mains = [end.pid for end in (*evidence.ranks, evidence.subject) if end.role != "child"]
     return mains[0] if mains else evidence.subject.pid
@@ -213,3 +206,7 @@ def _main_pid(evidence: Evidence) -> int:
 
 def _gigabytes(limit: float | None) -> str:
     return f"{max(1, round(1.5 * limit / 2**30))}G" if limit else "64G"
+
+
+LESS_MEMORY = (fewer_workers, smaller_batch, stream_data, free_outputs, restart_kernel)
+"""What helps wherever memory ran out, the most useful first."""

@@ -9,17 +9,26 @@ Check the shape of the array, lift the limit (`ulimit -v unlimited`), or read th
 import errno
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says, tags_in
-from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
+from holter.diagnosis.remedies.memory import (
+    SMALLER_NUMBERS,
+    check_shape,
+    raise_address_space,
+    smaller_batch,
+    stream_data,
+)
+from holter.diagnosis.rivals import OPEN
+from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, says_at_its_end, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
+ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
+CURVES = ("rss", "host-memory")
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS = NAMED, NAMED, COUNTED, COUNTED, CONSISTENT
 ABORTED, PRINTED, UNSEEN = COUNTED, LIKELY, INFERRED
 NEAR = 0.75
@@ -112,7 +121,6 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=_title(evidence),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -139,3 +147,14 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     used = f"{words.size(around.address_space_bytes)} of " if around.address_space_bytes is not None else ""
     limit = words.size(around.address_space_limit_bytes)
     return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) was in use")]
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a thread is refused for want of room for its stack as well."""
+    end, raised = evidence.subject, evidence.subject.raised
+    if verdict.is_vague and says_at_its_end(evidence, "memory-lacking"):
+        return OPEN
+    is_seen = any(fact.source == facts.LIMITS for fact in verdict.because)
+    if verdict.cause != "too-many-processes" or end.role not in WITHOUT_CLIENT or raised is None or is_seen:
+        return None
+    return OPEN if says(foreign_text(raised), "no-new-thread") else None

@@ -12,17 +12,25 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.diagnosis import errnos, facts, spaces, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says, tags_in
-from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
+from holter.diagnosis.remedies.limits import free_space
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error, says_at_its_end, type_names
 from holter.model.evidence import Disk, Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "disk-full"
+ADVICE = (
+    free_space,
+    "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system",
+    resume,
+)
+CURVES = ("disk",)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = NAMED, COUNTED, COUNTED, INFERRED, CONSISTENT, LIKELY
 GIVEN, SAID_BY_A_CHILD = LIKELY, CONSISTENT
@@ -135,7 +143,6 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
         confidence=confidence,
         title=_title(evidence, disk),
         because=tuple(dict.fromkeys((*found, *seen, facts.of_status(end)))),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -155,3 +162,16 @@ def _room(evidence: Evidence) -> str:
     known = [each for each in spaces.disks(evidence) if each.free_bytes is not None and not spaces.is_shared(each)]
     least = min(known, key=lambda each: each.free_bytes or 0, default=None)
     return f"{words.size(least.free_bytes or 0)} was free at {least.path}" if least else "no file system was full"
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a failed command, or native code that leaves by itself,
+    says so on a console that nobody kept."""
+    end = evidence.subject
+    if verdict.is_vague and says_at_its_end(evidence, "room-lacking"):
+        return OPEN
+    if evidence.said or not verdict.is_vague:
+        return None
+    is_of_a_command = end.raised is not None and "CalledProcessError" in type_names(end.raised)
+    has_left_unseen = verdict.cause == "nonzero-exit" and end.finished is None
+    return UNLIKELY if is_of_a_command or has_left_unseen else None

@@ -10,16 +10,19 @@ NaN.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well, left_with
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY
 from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import find_nan, lower_learning_rate
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "diverged"
+ADVICE = (find_nan, lower_learning_rate, resume)
+CURVES = ("metric",)
 _GIVES_UP = {"AssertionError", "ValueError", "RuntimeError", "FloatingPointError", "OverflowError", "ArithmeticError"}
 _BY_NATURE = {"FloatingPointError"}
 
@@ -38,7 +41,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=_title(end.raised, bad),
         because=testimony.few(_because(evidence, bad)),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -9,14 +9,18 @@ as the build's CUDA.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
+from holter.diagnosis.remedies.program import match_versions
 from holter.diagnosis.texts import in_exception, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "environment-mismatch"
+ADVICE = (
+    match_versions,
+    "if that does not help, make a fresh environment and install everything from one source (pip or conda)",
+)
 SOON_S = 300.0
 _IMPORTS = {"ImportError", "OSError", "AttributeError", "SystemError"}
 
@@ -36,7 +40,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
         title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
         because=testimony.few(_because(evidence, is_sure)),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -8,16 +8,23 @@ checkpoint.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
+from holter.diagnosis.rivals import UNLIKELY
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "gpu-fault"
+ADVICE = (
+    "reset the GPU (nvidia-smi --gpu-reset) or reboot, and run dcgmi diag -r 3 before it is used again",
+    REPLACE_HARDWARE,
+    resume,
+)
+CURVES = ("gpu-heat", "gpu-memory")
 _RECORDED_ONLY = (63, 92)
 """The card went on after these: a row is replaced at the next reset."""
 
@@ -40,7 +47,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=_title(xids, lost),
         because=testimony.few(_because(evidence, xids, lost)),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -103,3 +109,9 @@ def _absent(evidence: Evidence) -> Answer:
     unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
     remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """What a GPU's library complains of may be the GPU's own failure, which its events and Linux's log would tell."""
+    was_looked_at = bool(evidence.gpu or evidence.kernel_log)
+    return UNLIKELY if verdict.is_vague and not was_looked_at and in_exception(evidence, "gpu-spoken-of") else None

@@ -8,17 +8,37 @@ Lower the batch size, use mixed precision, accumulate gradients; end what else r
 """
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, NAMED
 from holter.diagnosis.memory_reading import unused_in_pieces
 from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.remedies.memory import (
+    SMALLER_NUMBERS,
+    clear_session,
+    detach_losses,
+    free_the_gpu,
+    less_fragmentation,
+    memory_growth,
+    restart_kernel,
+    smaller_batch_on_gpu,
+)
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "gpu-out-of-memory"
+ADVICE = (
+    free_the_gpu,
+    smaller_batch_on_gpu,
+    memory_growth,
+    less_fragmentation,
+    SMALLER_NUMBERS,
+    detach_losses,
+    clear_session,
+    restart_kernel,
+)
+CURVES = ("gpu-memory",)
 BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = NAMED, CONSISTENT, INFERRED, LIKELY
 
 
@@ -55,7 +75,6 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=_title(evidence, others),
         because=(*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject))[:5],
-        advice=advise(CAUSE, evidence),
         contributing=("gpu-shared",) if others else (),
     )
 

@@ -10,15 +10,16 @@ CPU, where the error has a name.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import PROGRAM_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
+from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-program-fault"
+ADVICE = ("run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are in range", resume)
 _ABORTED = (6, 11)
 
 
@@ -42,7 +43,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
         because=testimony.few(_because(evidence, xid, line)),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -6,15 +6,16 @@ End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.grades import COUNTED, LIKELY
 from holter.diagnosis.memory_reading import told_bytes
 from holter.diagnosis.phrases.tags import tags_in
+from holter.diagnosis.remedies.memory import free_the_gpu, memory_growth
 from holter.diagnosis.scarcity import lacked_gpu_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-shared"
+ADVICE = (free_the_gpu, memory_growth)
 CONTRIBUTES = True
 LEAST_BYTES = 512 * 2**20
 """Less is a context that some desktop or monitor holds."""
@@ -57,5 +58,4 @@ def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /)
         confidence=confidence,
         title=f"Other processes held {words.size(held)} of the GPU's memory",
         because=testimony.few([found]),
-        advice=advise(CAUSE, evidence),
     )

@@ -9,14 +9,19 @@ Have the memory modules tested and the machine taken out of use; results since t
 import signal
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.grades import LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.model.evidence import Evidence, KernelLine, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
 
 CAUSE = "memory-fault"
+ADVICE = (
+    "have the memory modules tested (memtest86+, edac-util): results since the first error may be wrong",
+    REPLACE_HARDWARE,
+    resume,
+)
 MACHINE_CHECKS = (4, 5)
 """si_code of a SIGBUS for failing memory: action required, action optional."""
 NEAR_S = 60.0
@@ -42,7 +47,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title="The machine's memory failed in a page that the program used",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -7,13 +7,15 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.grades import INFERRED, LIKELY
+from holter.diagnosis.remedies.memory import clear_session, detach_losses, graph_mode
 from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence, Memory
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "memory-leak"
+ADVICE = (detach_losses, graph_mode, clear_session)
+CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
 LEAST_S = 60.0
 LEAST_SHARE = 0.2
@@ -42,7 +44,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
         title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
         because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
     )
 
 

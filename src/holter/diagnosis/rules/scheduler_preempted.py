@@ -8,8 +8,8 @@ checkpoint.
 """
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
 from holter.diagnosis.grades import CONSISTENT, NAMED
+from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
     of_job,
@@ -22,6 +22,11 @@ from holter.model.state import PREEMPTED
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "scheduler-preempted"
+ADVICE = (
+    "submit with --requeue, so that the job comes back and the run continues as a new attempt",
+    save_before_limit,
+    resume,
+)
 _REASONS = ("preempt", "evicted")
 
 
@@ -45,7 +50,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=NAMED if is_said else CONSISTENT,
         title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
         state=PREEMPTED,
     )
 

@@ -8,8 +8,8 @@ continue from it in the next job.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
+from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     is_at_limit,
     of_job,
@@ -22,6 +22,11 @@ from holter.model.evidence import Evidence, Job
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "scheduler-time-limit"
+ADVICE = (
+    save_before_limit,
+    "ask for more time (--time), or split the training into jobs that each continue from a checkpoint",
+    resume,
+)
 _STATES = ("TIMEOUT", "DEADLINE", "DEADLINEEXCEEDED")
 
 
@@ -47,7 +52,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
         title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -10,15 +10,18 @@ import errno
 import signal
 
 from holter.diagnosis import errnos, facts, spaces, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.limits import file_descriptor_sharing
+from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "shared-memory-full"
+ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
+CURVES = ("disk-shm",)
 MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = NAMED, CONSISTENT, COUNTED, COUNTED, CONSISTENT, LIKELY
 MAPPED_WITH_ROOM = REMOTE
 """Then the block was rather made shorter."""
@@ -87,5 +90,4 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
             f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
         ),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )

@@ -15,11 +15,15 @@ from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, REMOTE
 from holter.diagnosis.mistakes import forked_with_threads
 from holter.diagnosis.remedies import program
+from holter.diagnosis.remedies.program import look_at_worker
+from holter.diagnosis.remedies.several import wake
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import End, Evidence, Stall
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "stalled"
+ADVICE = (wake, "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now", look_at_worker)
+CURVES = ("cpu", "gpu-load")
 OF_THE_LIVING = True
 LEAST_S = 60.0
 TIMES = 10.0
@@ -83,7 +87,7 @@ def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:
 
 def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fact, ...], /) -> Verdict:
     end = evidence.subject
-    extra = (program.spawn_workers,) if forked_with_threads(evidence) else ()
+    extra = (program.SPAWN_WORKERS,) if forked_with_threads(evidence) else ()
     more = [facts.of_exception(end.raised)] if end.raised else []
     status = [] if end.is_alive else [facts.of_status(end)]
     steps = () if end.is_alive else testimony.of_steps(end)
@@ -92,5 +96,5 @@ def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fac
         confidence=confidence,
         title=title,
         because=testimony.few([*found, *more, *status, *tell_laggard(evidence), *steps]),
-        advice=advise(CAUSE, evidence, *extra),
+        advice=advise(evidence, extra),
     )

@@ -10,10 +10,10 @@ Copy what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the 
 import signal
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.grades import COUNTED, LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import Match, says, tags_in
+from holter.diagnosis.remedies.outside import CHECK_DISK, REPLACE_HARDWARE, resume
 from holter.diagnosis.requests import SI_KERNEL
 from holter.diagnosis.texts import foreign_text, source_line
 from holter.model.evidence import Disk, End, Evidence, KernelLine
@@ -21,6 +21,7 @@ from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "storage-fault"
+ADVICE = (CHECK_DISK, REPLACE_HARDWARE, resume)
 NEAR_S = 600.0
 HUNG_UP_S = 60.0
 _WORDS = {
@@ -66,7 +67,6 @@ def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine 
         confidence=confidence,
         title=f"The storage failed: {what}",
         because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -7,12 +7,14 @@ Use less memory than the machine has, or lower the number of workers; more swap 
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.grades import LIKELY
+from holter.diagnosis.remedies.memory import smaller_batch
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "swap-thrashing"
+ADVICE = ("use less memory than the machine has: each step waited for the disk to bring memory back", smaller_batch)
+CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
 PRESSURE_PERCENT = 20.0
 SWAP_BYTES_PER_S = 5 * 2**20
@@ -41,5 +43,4 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=LIKELY,
         title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
     )

@@ -10,16 +10,19 @@ Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from 
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
 from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.requests import Request, request_of
+from holter.diagnosis.remedies.outside import ask_sender, resume
+from holter.diagnosis.requests import Request, is_shell_code, may_have_been_asked, request_of
+from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, NotObservable, Verdict
 
 CAUSE = "terminated"
+GENERALITY = 1
+ADVICE = (ask_sender, "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL", resume)
 SEEN, BY_STATUS, HANDLED, LATE, RAISED = NAMED, COUNTED, COUNTED, CONSISTENT, COUNTED
 SCHEDULED = LIKELY
 BY_WORDS = CONSISTENT
@@ -45,7 +48,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=min(confidence, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else confidence,
         title=_title(evidence, request),
         because=_because(evidence, request),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -91,3 +93,13 @@ def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
     found.append(facts.of_status(end))
     found += [facts.of_exception(end.raised)] if end.raised else []
     return tuple(found)
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program that handles SIGTERM may leave because of one, and only a witness inside it would know."""
+    may_be = may_have_been_asked(evidence)
+    if not verdict.is_vague or evidence.subject.code is None:
+        return None
+    if is_shell_code(evidence) or may_be:
+        return OPEN
+    return UNLIKELY if may_be is None else None

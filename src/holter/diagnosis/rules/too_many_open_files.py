@@ -8,15 +8,19 @@ Raise the limit in the shell that starts the program (`ulimit -n 65536`), and op
 import errno
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
-from holter.diagnosis.causality.ends import left_with
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.diagnosis.remedies.limits import close_files, file_descriptor_sharing, more_open_files
+from holter.diagnosis.remedies.memory import fewer_workers
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, in_exception, line_near_end, says_at_its_end
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
+ADVICE = (more_open_files, close_files, file_descriptor_sharing, fewer_workers)
+CURVES = ("files",)
 SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = NAMED, NAMED, COUNTED, CONSISTENT, INFERRED, LIKELY
 NEAR = 0.9
 FEW = 4
@@ -77,5 +81,12 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} could not open another file: it had {_count(evidence)} open"),
         because=(*found, *seen, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a library that can't open a file need not say why."""
+    if verdict.is_vague and says_at_its_end(evidence, "files-lacking"):
+        return OPEN
+    is_of_it = verdict.cause == "uncaught-exception" and evidence.subject.role in WITHOUT_CLIENT
+    return UNLIKELY if is_of_it and in_exception(evidence, "cannot-open") else None

@@ -56,6 +56,8 @@ class VerdictJson(msgspec.Struct, frozen=True):
     not_observable: list[UnseenJson]
     stack: list[str]
     """Where Python was at a fatal signal, a line for each frame."""
+    curves: list[str] = []
+    """What shows the cause, the best first: a panel of the machine, `disk`, `metric` or `loss`."""
     cell: FatalCell | None = None
     """Of a notebook: the cell in which it ended."""
     cause_mark: CauseMark | None = None
