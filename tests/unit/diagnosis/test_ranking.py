@@ -575,6 +575,12 @@ def test_a_contributing_cause_is_added_to_the_cause() -> None:
     assert "memory-leak" in diagnosis.contributing
 
 
+def test_the_curves_of_the_cause_come_before_those_of_what_contributed() -> None:
+    grown = memory(1, growth_bytes_per_s=2e6, growth_s=3000.0, own_peak_bytes=7.8 * GIB)
+    diagnosis = ranking.diagnose(evidence(signalled(9, last_step=4100), memory=grown))
+    assert diagnosis.curves == ("cgroup-0", "cgroup-1", "rss", "host-memory")
+
+
 def test_the_title_names_the_worker_that_died_first() -> None:
     seen, *_ = LOOK_ALIKES["a worker out of memory"]
     assert "900" in ranking.diagnose(seen).title

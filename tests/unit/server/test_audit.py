@@ -11,7 +11,7 @@ from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
 from holter.server.security.audit import Act, Audit
 from holter.server.security.gate import SAFE
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal, send

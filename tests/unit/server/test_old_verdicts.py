@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holter.catalog.judge import verdict
 from holter.catalog.read.rules_stamp import rules_stamp
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
-from holter.model.records import Exited
-from holter.model.run_row import RunRow
+from holter.model.records import Exited, Marked
+from holter.model.run_row import Mark, RunRow
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest import ingest as module
 from holter.server.ingest import old_verdicts, run_rows
@@ -130,3 +131,19 @@ def test_a_run_over_which_the_rules_fail_stays_as_it_was_and_stops_no_other(
     for _ in range(RUNS + 1):
         ingest.tick()
     assert sorted(row(storage, run).cause or "" for run in settled) == ["bad-luck"] * (RUNS - 1) + ["killed"]
+
+
+def test_what_an_earlier_version_did_not_keep_of_a_run_is_added(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = Marked(at_ns=BEGAN_NS + 2, state="failed", reason="wrong data", by="ada")
+    directory = tmp_path / "runs" / settled[0]
+    Journal(directory, dead(), kind="command").say(word).close()
+    age(directory)
+    take_in(tmp_path, storage)
+    marked = row(storage, settled[0])
+    assert marked.mark == Mark("failed", "wrong data", "ada", word.at_ns / 1e9)
+    storage.runs.put([msgspec.structs.replace(marked, mark=None, rules="of an earlier version")])
+    monkeypatch.setattr(module, "JUDGE_S", 60.0)
+    Ingest(str(tmp_path), storage, clock=Clock()).tick()
+    assert row(storage, settled[0]) == marked

@@ -34,13 +34,13 @@ from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_li
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 
-MOURNED_WITHIN_S, PIPE_WITHIN_S, MENTIONED_WITHIN_S, CODE_WITHIN_S = 60.0, 30.0, 15.0, 10.0
+WITHIN_S = 30.0
 """How long ago a child may have died of which a library, a broken pipe, the program's own words or its code tell."""
 NOTICED_WITHIN_S = 2.0
 """A death may be written down this much later than the exception that it led to; without words, only a little."""
 NOTICED_BY_TIME_S = 0.3
 TIMEOUT_CODE, XARGS_CODE = 124, 125
-AT_ONCE_S, SOON_S, WAITED_S = 2.0, 15.0, 30.0
+AT_ONCE_S, SOON_S = 2.0, 15.0
 WENT_ON_S, WENT_ON_LONG_S = 1.0, 3.0
 """Rows that were logged so long after the child's death: the program could do without it for a while, or at all."""
 WAITED, PROBABLE, POSSIBLE = COUNTED, CONSISTENT, REMOTE
@@ -75,8 +75,6 @@ def about(evidence: Evidence, child: End) -> Evidence:
 def find_lost_child(evidence: Evidence) -> End | None:
     """The child without which the subject could not go on; None where it ended for a reason of its own."""
     end = evidence.subject
-    if end.raised is None and end.signal is not None:
-        return _of_a_wrapper(evidence)
     known = _mourned(evidence, end.raised) if end.raised is not None else _handed_on(evidence)
     return known or _behind_a_pipe(evidence) or _mentioned(evidence)
 
@@ -93,21 +91,20 @@ def has_unheard_child(evidence: Evidence) -> bool | None:
 def may_have_lost_a_child(evidence: Evidence) -> float | None:
     """How sure a verdict on the subject may be at most where it may have looked at a child, or waited for one, whose
     end nobody else saw; None where there was none, or it said itself what its run came to."""
-    end, around = evidence.subject, evidence.surroundings
+    end, is_unheard = evidence.subject, has_unheard_child(evidence)
     if evidence.is_watched or (end.finished is not None and end.finished.how == "finish"):
         return None
-    most_rss_bytes = around.children_rss_bytes if around is not None else None
-    if has_waited(end) or (chose(end) and most_rss_bytes):
+    if has_waited(end) or (chose(end) and is_unheard):
         return EVEN
     # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
     # A command that failed may have had one itself, as make has.
-    return UNLIKELY if _tells_of_another(end) or (chose(end) and most_rss_bytes is None) else None
+    return UNLIKELY if _tells_of_another(end) or (chose(end) and is_unheard is None) else None
 
 
-def _before(evidence: Evidence, within_s: float) -> list[End]:
-    """The children that died within this time before the subject's end was decided, by their times."""
+def _before(evidence: Evidence) -> list[End]:
+    """The children that died not long before the subject's end was decided, by their times."""
     end_ns = decided_ns(evidence.subject)
-    near = [each for each in evidence.children if -NOTICED_WITHIN_S <= (end_ns - each.at_ns) / 1e9 <= within_s]
+    near = [each for each in evidence.children if -NOTICED_WITHIN_S <= (end_ns - each.at_ns) / 1e9 <= WITHIN_S]
     return sorted((each for each in near if each.pid != evidence.subject.pid), key=lambda each: each.at_ns)
 
 
@@ -116,22 +113,16 @@ def _unheard(end: End, number: int, *, name: str = "", source: str = BY_SHELL) -
     return End(pid=0, role="child", name=name, at_ns=decided_ns(end), status=number, source=source)
 
 
-def _of_a_wrapper(evidence: Evidence) -> End | None:
-    """`timeout` and their like end themselves by the signal that ended their command, so that it shows."""
-    end = evidence.subject
-    if end.role not in ("command", "watched") or end.signal not in TELLING:
-        return None
-    like = [each for each in _before(evidence, NOTICED_WITHIN_S) if each.signal == end.signal]
-    return next((each for each in reversed(like) if each.at_ns <= end.at_ns), None)
-
-
 def _handed_on(evidence: Evidence) -> End | None:
-    """A shell leaves with 128 + n where its command died by signal n, and else with its command's code."""
-    code = left_with(evidence.subject)
-    if not code:
-        return None
-    like = [child for child in _before(evidence, CODE_WITHIN_S) if code in _codes(child)]
-    return like[-1] if like else _commanded(evidence, code - SHELL_SIGNALS)
+    """A shell leaves with 128 + n where its command died by signal n, and else with its command's code; `timeout` and
+    its like end themselves by that signal, so that it shows."""
+    end, code = evidence.subject, left_with(evidence.subject)
+    if end.signal in TELLING and end.role in ("command", "watched"):
+        at_once = [child for child in _before(evidence) if 0 <= end.at_ns - child.at_ns <= NOTICED_WITHIN_S * 1e9]
+        like = [child for child in at_once if child.signal == end.signal]
+    else:
+        like = [child for child in _before(evidence) if code and code in _codes(child)]
+    return like[-1] if like else _commanded(evidence, (code or 0) - SHELL_SIGNALS)
 
 
 def _codes(child: End) -> tuple[int | None, ...]:
@@ -156,8 +147,8 @@ def _mourned(evidence: Evidence, raised: Raised) -> End | None:
     if not lost_a_child(end):
         return None
     pids = {int(pid) for found in tags_in(whole_text(raised)).every("pids") for pid in found[1].split(", ")}
-    named = [child for child in _before(evidence, float("inf")) if child.pid in pids]
-    recent = [child for child in _before(evidence, MOURNED_WITHIN_S) if not _was_ended_by(end, child)]
+    named = [child for child in _before(evidence) if child.pid in pids]
+    recent = [child for child in _before(evidence) if not _was_ended_by(end, child)]
     told = _told(evidence, raised)
     alike = [child for child in recent if told is not None and child.signal == told.signal]
     own = [child for child in recent if child.signal != signal.SIGTERM]  # a pool ends its other workers with that
@@ -191,7 +182,7 @@ def _behind_a_pipe(evidence: Evidence) -> End | None:
     raised = evidence.subject.raised
     if raised is None or raised.type.rpartition(".")[2] not in PIPE_ERRORS or is_said_by_hand(raised):
         return None
-    return _first_dead(evidence, PIPE_WITHIN_S)
+    return _first_dead(evidence)
 
 
 def _mentioned(evidence: Evidence) -> End | None:
@@ -200,12 +191,12 @@ def _mentioned(evidence: Evidence) -> End | None:
     if not says(text, "exit-spoken-of"):
         return _unseen(evidence, text)
     numbers = {int(number[0]) for number in tags_in(text).every("number")}
-    named = [child for child in _before(evidence, MENTIONED_WITHIN_S) if numbers.intersection(_telling_codes(child))]
+    named = [child for child in _before(evidence) if numbers.intersection(_telling_codes(child))]
     if named and named[-1].raised is None and HEAD.rstrip(":") in text:
         return None  # the program has the worker's own exception in its words, and nobody else has
     if named or is_about_a_code(evidence):
         return named[-1] if named else None
-    return _first_dead(evidence, MENTIONED_WITHIN_S) or _unseen(evidence, text)
+    return _first_dead(evidence) or _unseen(evidence, text)
 
 
 def _words(end: End) -> str:
@@ -221,7 +212,7 @@ def _telling_codes(child: End) -> tuple[int, ...]:
 def is_about_a_code(evidence: Evidence) -> bool:
     """Whether the subject gives the code with which a child had just left by itself, and is not about one that died."""
     said = {int(code[1]) for code in tags_in(_words(evidence.subject)).every("exit-code")}
-    return any(child.code and child.code in said for child in _before(evidence, MENTIONED_WITHIN_S))
+    return any(child.code and child.code in said for child in _before(evidence))
 
 
 def _unseen(evidence: Evidence, text: str) -> End | None:
@@ -243,8 +234,8 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     return _unheard(end, number) if number else None
 
 
-def _first_dead(evidence: Evidence, within_s: float) -> End | None:
-    return next((child for child in _before(evidence, within_s) if _died_of_itself(child, evidence)), None)
+def _first_dead(evidence: Evidence) -> End | None:
+    return next((child for child in _before(evidence) if _died_of_itself(child, evidence)), None)
 
 
 def _died_of_itself(child: End, evidence: Evidence) -> bool:
@@ -284,7 +275,7 @@ def weigh(child: End, end: End) -> float:
     """How likely the death of the one led to the end of the other, by their times; 0 for not at all."""
     delay_s = (decided_ns(end) - child.at_ns) / 1e9
     went_on_s = ((end.last_row_ns or 0) - child.at_ns) / 1e9
-    if not -NOTICED_BY_TIME_S <= delay_s <= (WAITED_S if has_waited(end) else SOON_S):
+    if not -NOTICED_BY_TIME_S <= delay_s <= (WITHIN_S if has_waited(end) else SOON_S):
         return 0.0
     if has_waited(end):
         return LIKELY if went_on_s > WENT_ON_S else WAITED

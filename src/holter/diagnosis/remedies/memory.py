@@ -3,8 +3,36 @@
 from holter.diagnosis import words
 from holter.diagnosis.memory_reading import tight_level, unused_in_pieces
 from holter.diagnosis.phrases.tags import tags_in
-from holter.diagnosis.remedies.particulars import BATCH, WORKERS, disks, find_number, scheduler, uses
+from holter.diagnosis.remedies.particulars import (
+    BATCH,
+    WORKERS,
+    disks,
+    find_number,
+    in_notebooks,
+    scheduler,
+    uses,
+    where_used,
+)
 from holter.model.evidence import Evidence
+
+SMALLER_NUMBERS = (
+    "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
+)
+clear_session = where_used(
+    "call keras.backend.clear_session() between models: Keras keeps the graph of every model ever built",
+    *("tensorflow", "keras"),
+)
+graph_mode = where_used(
+    "put the training step into a @tf.function: long loops in eager mode hold on to what a graph would reuse",
+    "tensorflow",
+)
+free_outputs = in_notebooks(
+    "see what holds memory with %holter vars; drop shown results with %holter free: they stay in Out[] after del"
+)
+restart_kernel = in_notebooks("restart the notebook's kernel before training, to begin with empty memory")
+run_as_script = in_notebooks(
+    "run it as a script (jupyter nbconvert --to script, then holter run -- python …) for long trainings"
+)
 
 
 def smaller_batch(evidence: Evidence) -> str:
@@ -61,11 +89,6 @@ def stream_data(evidence: Evidence) -> str:
     return f"read the data with a generator or numpy.memmap instead of holding whole arrays in memory{which}"
 
 
-SMALLER_NUMBERS = (
-    "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
-)
-
-
 def memory_growth(evidence: Evidence) -> str:
     """TensorFlow and JAX take the whole GPU at once."""
     if uses(evidence, "jax"):
@@ -73,20 +96,6 @@ def memory_growth(evidence: Evidence) -> str:
     if uses(evidence, "tensorflow"):
         return "call tf.config.experimental.set_memory_growth(gpu, True): TensorFlow otherwise takes the whole GPU"
     return ""
-
-
-def clear_session(evidence: Evidence) -> str:
-    """Keras keeps every model that was ever built."""
-    if not (uses(evidence, "tensorflow") or uses(evidence, "keras")):
-        return ""
-    return "call keras.backend.clear_session() between models: Keras keeps the graph of every model ever built"
-
-
-def graph_mode(evidence: Evidence) -> str:
-    """Long eager loops of TensorFlow leak."""
-    if not uses(evidence, "tensorflow"):
-        return ""
-    return "put the training step into a @tf.function: long loops in eager mode hold on to what a graph would reuse"
 
 
 def detach_losses(evidence: Evidence) -> str:
@@ -118,25 +127,6 @@ def free_the_gpu(evidence: Evidence) -> str:
     else:
         return ""
     return f"{holder} of the GPU: end it, or choose another GPU with CUDA_VISIBLE_DEVICES"
-
-
-def free_outputs(evidence: Evidence) -> str:
-    """A notebook keeps what it has shown."""
-    if not evidence.is_notebook:
-        return ""
-    return "see what holds memory with %holter vars; drop shown results with %holter free: they stay in Out[] after del"
-
-
-def restart_kernel(evidence: Evidence) -> str:
-    """A fresh kernel holds nothing."""
-    return "restart the notebook's kernel before training, to begin with empty memory" if evidence.is_notebook else ""
-
-
-def run_as_script(evidence: Evidence) -> str:
-    """A script is not ended with the browser, and begins empty."""
-    if not evidence.is_notebook:
-        return ""
-    return "run it as a script (jupyter nbconvert --to script, then holter run -- python …) for long trainings"
 
 
 def larger_shm(evidence: Evidence) -> str:

@@ -4,17 +4,18 @@ from holter.diagnosis import words
 from holter.diagnosis.remedies.particulars import scheduler
 from holter.model.evidence import Evidence
 
+REPLACE_HARDWARE = (
+    "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
+)
+CHECK_DISK = "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
+RUN_DOCTOR = "run holter doctor: it says what holter can't see on this machine and how to change that"
+
 
 def cool(evidence: Evidence) -> str:
     """A hot GPU slows down, then stops."""
     hottest = evidence.gpu.hottest_c if evidence.gpu else None
     now = f" (it reached {hottest:.0f} °C)" if hottest is not None else ""
     return f"cool it{now}: clean the fans, leave room between cards, lower the power limit with nvidia-smi -pl"
-
-
-REPLACE_HARDWARE = (
-    "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
-)
 
 
 def save_before_limit(evidence: Evidence) -> str:
@@ -50,9 +51,6 @@ def ask_sender(evidence: Evidence) -> str:
     return f"ask who ran {words.quote(name, 80)}: it sent the signal"
 
 
-CHECK_DISK = "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
-
-
 def watch_it(evidence: Evidence) -> str:
     """What would have told us; nothing for a command that was started so."""
     if evidence.subject.role in ("command", "kernel"):
@@ -60,6 +58,3 @@ def watch_it(evidence: Evidence) -> str:
     if evidence.is_notebook:
         return "run holter jupyter install once: the Jupyter server then sees how its notebooks' kernels end"
     return "start it with holter run -- next time: a parent always learns how its child ended"
-
-
-RUN_DOCTOR = "run holter doctor: it says what holter can't see on this machine and how to change that"

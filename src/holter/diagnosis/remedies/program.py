@@ -10,6 +10,8 @@ from holter.model.evidence import Evidence
 UPDATE_NATIVE_LIBRARY = (
     "update or pin the native library at the top of the stack, and try its CPU or single-thread path"
 )
+GUARD_MAIN = 'put what the script does under if __name__ == "__main__": a spawned child imports the script again'
+SPAWN_WORKERS = "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks but not their threads"
 
 
 def see_native_stack(evidence: Evidence) -> str:
@@ -69,12 +71,6 @@ def look_at_worker(evidence: Evidence) -> str:
     name, workers = find_number(evidence, WORKERS)
     now = f" (now {workers})" if workers else ""
     return f"run once with {name or 'num_workers'}=0{now}: the fault then shows in the program itself"
-
-
-GUARD_MAIN = 'put what the script does under if __name__ == "__main__": a spawned child imports the script again'
-
-
-SPAWN_WORKERS = "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks but not their threads"
 
 
 def lower_learning_rate(evidence: Evidence) -> str:

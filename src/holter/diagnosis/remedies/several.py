@@ -11,6 +11,8 @@ SPAWN_FOR_CUDA = (
     "start workers before the first use of the GPU, or with spawn: "
     "torch.multiprocessing.set_start_method('spawn'), multiprocessing_context='spawn' for a DataLoader"
 )
+PICKLABLE = "move the function or class to the top of a module, and open files and connections inside the worker"
+ONE_WRITER = "let one process write (if rank == 0:), or give each its own file with the rank in the name"
 
 
 def choose_gpu(evidence: Evidence) -> str:
@@ -20,12 +22,6 @@ def choose_gpu(evidence: Evidence) -> str:
     count = len(devices) if isinstance(devices, list) else 0
     here = f"this machine has {words.count(count, 'GPU')}" if count else "nvidia-smi -L lists those of this machine"
     return f"choose a GPU that is there: {here}, and CUDA_VISIBLE_DEVICES hides some and counts the others from 0"
-
-
-PICKLABLE = "move the function or class to the top of a module, and open files and connections inside the worker"
-
-
-ONE_WRITER = "let one process write (if rank == 0:), or give each its own file with the rank in the name"
 
 
 def install_module(evidence: Evidence) -> str:

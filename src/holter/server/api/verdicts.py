@@ -8,10 +8,11 @@ from holter.catalog.change.marking import mark, mark_cause, unmark
 from holter.catalog.read.fatal_cell import FatalCell
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
+from holter.model.run_row import Mark
 from holter.model.state import RUNNING
 from holter.model.verdicts import CauseMark
 from holter.server.api.runs import AskedRun
-from holter.server.query.briefs import Mark, marks_of
+from holter.server.query.briefs import marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]

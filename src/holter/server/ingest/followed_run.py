@@ -261,7 +261,7 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
         return row
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
-    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause"]))
+    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause", "mark"]))
 
 
 def stamp_of(directory: str) -> int:
