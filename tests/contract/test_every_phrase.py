@@ -34,9 +34,8 @@ ALSO_SAY = {
     "gpu-memory-refused-to-library": "gpu-spoken-of",
     "exception-of-accelerator": "cuda-not-initialised gpu-spoken-of",
     "gpu-memory-asked": (
-        "asked-bytes bad-alloc bytes-to-write gpu-memory-refused gpu-memory-refused-by-type gpu-spoken-of"
-        " job-out-of-memory memory-lacking memory-refused memory-refused-natively no-memory out-of-memory"
-        " torch-asked"
+        "asked-bytes bytes-to-write gpu-memory-refused gpu-memory-refused-by-type gpu-spoken-of job-out-of-memory"
+        " memory-lacking no-memory out-of-memory torch-asked"
     ),
     "torch-asked": (
         "gpu-memory-asked gpu-memory-refused gpu-memory-refused-by-type gpu-spoken-of job-out-of-memory"
@@ -97,7 +96,7 @@ ALSO_SAY = {
     "no-disk": "no-memory shared-memory-refused",
     "errno": (
         "asked-bytes bytes-to-write disk-full gpu-memory-asked memory-of-cpu memory-refused no-disk no-memory"
-        " room-lacking shared-memory-refused write-failed"
+        " room-lacking shared-memory-refused"
     ),
     "cannot-open": "library-mismatch",
     "files-lacking": "too-many-files",
@@ -179,6 +178,12 @@ def test_what_follows_every_error_of_cuda_is_no_device_side_assert() -> None:
     text = "CUDA error: invalid device ordinal\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."
     assert "gpu-program-fault" not in tags_in(text)
     assert "no-such-gpu" in tags_in(text)
+
+
+@pytest.mark.parametrize("word", ["failed", "Failed"])
+def test_who_hears_nothing_from_the_store_of_its_ranks_has_lost_one_in_old_and_new_pytorch(word: str) -> None:
+    text = f"torch.distributed.DistBackendError: store->get('0') got error: {word} to recv, got 0 bytes"
+    assert "peer-lost" in tags_in(text)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.diagnosis import ranking, rules
+from holter.diagnosis.grades import GRADES, SURE
 from holter.diagnosis.loading import Rule, load_rules
-from holter.diagnosis.rivals import SURE
 from holter.model.evidence import Evidence
 from holter.model.state import STATES
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
@@ -66,8 +66,8 @@ def test_its_verdicts_name_its_cause(rule: Rule) -> None:
     assert {verdict.cause for verdict in verdicts(rule)} == {rule.cause}
 
 
-def test_its_confidence_leaves_room_for_doubt(rule: Rule) -> None:
-    assert [verdict.confidence for verdict in verdicts(rule) if not 0 < verdict.confidence < 1] == []
+def test_its_verdicts_have_a_grade(rule: Rule) -> None:
+    assert {verdict.confidence for verdict in verdicts(rule)} <= set(GRADES.values())
 
 
 def test_its_titles_are_one_sentence(rule: Rule) -> None:

@@ -1,15 +1,16 @@
 """How good the verdicts were. Pure: cases in, numbers out."""
 
-import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from holter.diagnosis.grades import GRADES
 from tests.zoo.case import Case
 
 CONFIDENT = 0.9
-BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.01)
+Z = 1.96
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,14 +30,21 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     p95_s: float | None
 
 
-class Bin(msgspec.Struct, frozen=True):
-    """Verdicts of about the same confidence."""
+class Earned(msgspec.Struct, frozen=True):
+    """What the verdicts of one grade came to."""
 
-    least: float
-    most: float
-    verdicts: int
+    grade: str
     confidence: float
-    right: float
+    verdicts: int
+    right: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """In which the share of right ones lies, at 95 % (Wilson)."""
+        share, weight = self.right / self.verdicts, Z**2 / self.verdicts
+        middle = (share + weight / 2) / (1 + weight)
+        half = Z * math.sqrt(share * (1 - share) / self.verdicts + weight / self.verdicts / 4) / (1 + weight)
+        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def deaths(cases: Iterable[Case]) -> list[Case]:
@@ -86,17 +94,16 @@ def measure(cases: Sequence[Case]) -> Figures:
     )
 
 
-def reliability(cases: Iterable[Case]) -> list[Bin]:
-    """How often verdicts of about the same confidence were right."""
+def earned(cases: Iterable[Case]) -> list[Earned]:
+    """How often the verdicts of each grade were right, the best grade first; none of a grade without verdicts."""
     named = [case for case in deaths(cases) if not case.is_abstention]
-    bins = []
-    for least, most in itertools.pairwise(BINS):
-        inside = [case for case in named if least <= case.confidence < most]
+    found = []
+    for grade, confidence in GRADES.items():
+        inside = [case.cause in case.truths for case in named if case.confidence >= confidence]
+        named = [case for case in named if case.confidence < confidence]
         if inside:
-            confidence = sum(case.confidence for case in inside) / len(inside)
-            right = sum(case.cause in case.truths for case in inside) / len(inside)
-            bins.append(Bin(least, min(most, 1.0), len(inside), confidence, right))
-    return bins
+            found.append(Earned(grade, confidence, len(inside), sum(inside)))
+    return found
 
 
 def confusion(cases: Iterable[Case]) -> dict[str, Counter[str]]:

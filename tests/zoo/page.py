@@ -102,12 +102,13 @@ def _normal(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _calibration(cases: Sequence[Case]) -> Iterator[str]:
-    yield "| confidence | verdicts | mean confidence | right |"
-    yield "|---|---:|---:|---:|"
-    for found in figures.reliability(cases):
+    yield "| grade | confidence | verdicts | right | 95 % interval |"
+    yield "|---|---:|---:|---:|---:|"
+    for found in figures.earned(cases):
+        low, high = found.interval
         yield (
-            f"| {found.least:.2f} – {found.most:.2f} | {found.verdicts} "
-            f"| {found.confidence:.3f} | {_percent(found.right)} |"
+            f"| {found.grade} | {found.confidence:.2f} | {found.verdicts} "
+            f"| {_percent(found.right / found.verdicts)} | {_percent(low)} – {_percent(high)} |"
         )
 
 

@@ -1,7 +1,7 @@
 """The figures of the zoo, on cases that nobody had to die for."""
 
 from tests.zoo.case import Case
-from tests.zoo.figures import confusion, false_verdicts, measure, reliability, wrong_confident
+from tests.zoo.figures import Earned, confusion, earned, false_verdicts, measure, wrong_confident
 from tests.zoo.modes import STANDARD, all_modes
 from tests.zoo.page import write_page
 
@@ -54,10 +54,17 @@ def test_anything_said_about_a_normal_end_is_false() -> None:
     assert false_verdicts([QUIET, FALSE, RIGHT]) == [FALSE]
 
 
-def test_reliability_compares_what_was_said_with_what_was_so() -> None:
-    low, high = reliability([WRONG, case("killed", "killed", 0.5), RIGHT])
-    assert (low.verdicts, low.confidence, low.right) == (2, 0.5, 0.5)
-    assert (high.verdicts, high.right) == (1, 1.0)
+def test_a_grade_earns_what_its_verdicts_came_to() -> None:
+    sure, unsure = earned([case("killed", "killed", 0.65), case("killed", "unknown", 0.5), RIGHT, QUIET])
+    assert sure == Earned("counted", 0.94, 1, 1)
+    assert unsure == Earned("inferred", 0.65, 1, 1)
+
+
+def test_of_few_verdicts_little_is_known() -> None:
+    low, high = Earned("named", 0.97, 10, 10).interval
+    assert (round(low, 3), high) == (0.722, 1.0)
+    low, high = Earned("consistent", 0.88, 200, 180).interval
+    assert (round(low, 3), round(high, 3)) == (0.851, 0.934)
 
 
 def test_the_matrix_shows_what_was_taken_for_what() -> None:

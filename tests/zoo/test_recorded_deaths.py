@@ -9,8 +9,8 @@ from holter.catalog.present.impersonal import impersonal
 from holter.diagnosis.ranking import diagnose
 from tests.words import texts_of, wrong_words
 from tests.zoo.case import Case
-from tests.zoo.fault import load_faults
-from tests.zoo.figures import wrong_confident
+from tests.zoo.fault import HELD, load_faults
+from tests.zoo.figures import earned, wrong_confident
 from tests.zoo.modes import Mode, all_modes
 from tests.zoo.recorded import PLACE, REPORTED, answer_of, judge_again, path_of, read_deaths
 
@@ -33,6 +33,18 @@ def test_no_death_is_told_worse_than_when_it_happened_or_in_wrong_words(mode: Mo
             worse.add(death.fault)
     assert worse == {fault for fault, modes in TOLD_WRONG.items() if mode.name in modes}
     assert wrong_words(texts) == {}
+
+
+def test_no_grade_promises_more_than_it_earned_on_held_faults() -> None:
+    deaths = [(mode, death) for mode in MODES for death in read_deaths(path_of(mode))]
+    held = [(mode, death) for mode, death in deaths if FAULTS[death.fault].share == HELD]
+    cases = [
+        msgspec.structs.replace(Case.of(FAULTS[death.fault], mode), answer=judge_again(death.evidence))
+        for mode, death in held
+    ]
+    found = earned(cases)
+    assert [each.grade for each in found] == ["named", "counted", "consistent", "likely", "inferred"]
+    assert [(each.grade, each.interval) for each in found if each.confidence > each.interval[1]] == []
 
 
 def test_every_recording_is_of_a_mode_that_there_is() -> None:

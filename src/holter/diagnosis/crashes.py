@@ -7,11 +7,12 @@ import msgspec
 from holter.diagnosis import facts
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.fault_stacks import stack_at_fault
+from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Caught, End, Evidence, KernelLine
 from holter.model.verdicts import Fact
 
-SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = 0.97, 0.96, 0.85, 0.65
+SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = NAMED, NAMED, CONSISTENT, INFERRED
 """With the witness inside the process; with the kernel's line about the fault, or about one of some thread; with the
 exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
@@ -55,7 +56,7 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
     if caught is not None:
         return Crash(
             ending=ending,
-            confidence=(BY_STATUS if ending.is_raised_again else SEEN) * ending.certainty,
+            confidence=min(BY_STATUS if ending.is_raised_again else SEEN, ending.certainty),
             address=caught.address,
             stack_pointer=caught.stack_pointer or None,
             library=_library(caught.instruction_mapping),
@@ -84,7 +85,7 @@ def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
     by_line = LOGGED if line and line.pid else LOGGED_OF_A_THREAD
     return Crash(
         ending=ending,
-        confidence=(by_line if line else BY_STATUS) * ending.certainty,
+        confidence=min(by_line if line else BY_STATUS, ending.certainty),
         address=int(found[1], 16) if found else None,
         stack_pointer=int(found[2], 16) if found else None,
         library=(found[3] or "") if found else "",

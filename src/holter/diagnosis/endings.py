@@ -4,28 +4,29 @@ import signal
 
 import msgspec
 
+from holter.diagnosis.grades import CONSISTENT, COUNTED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
 BY_SHELL = "shell"
 """The source of a status that is known by the exit code of a shell alone."""
-BY_ELIMINATION = 0.93
+BY_ELIMINATION = CONSISTENT
 """How often a process that is gone without a trace was killed by SIGKILL, where a witness for all other signals sat in
 it: what is left are `_exit` of native code and a fault whose handler could not run."""
-BY_ARRIVAL, BY_HANDLED_ARRIVAL = 0.95, 0.85
+BY_ARRIVAL, BY_HANDLED_ARRIVAL = COUNTED, CONSISTENT
 """How often a fatal signal that arrived last was the end, where nobody could read the exit status: the kernel's default
 ends a process, and so does Python's writer of stacks; but virtual machines handle faults, and live on."""
-BY_FAULT_LOG = 0.95
-BY_LAST_WORDS = 0.9
-BY_SHELL_CODE = 0.9
+BY_FAULT_LOG = COUNTED
+BY_LAST_WORDS = CONSISTENT
+BY_SHELL_CODE = CONSISTENT
 """How often 128 + n, with which a child left, is what became of a command of its own, and not a code that it chose."""
-BY_COUNTER = 0.93
+BY_COUNTER = COUNTED
 """How often a process that vanished when the kernel killed somebody in its cgroup for memory was the one."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
 NEAR_NS = 10_000_000_000
 HANDLED_WITHIN_NS = 500_000_000
-BY_FIRST_FAULT = 0.95
+BY_FIRST_FAULT = COUNTED
 """How often a fault whose handling ended in another one is what ended the process."""
 _FATAL_SIGNALS = {
     "Segmentation fault": signal.SIGSEGV,

@@ -1,6 +1,7 @@
 """What a notebook's kernel was asked before it ended; what comes after is the server tidying up, and no cause."""
 
 from holter.diagnosis import facts, testimony
+from holter.diagnosis.grades import NAMED
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED, KERNEL_LEFT_ALONE
 from holter.model.verdicts import Fact, Verdict
@@ -36,7 +37,7 @@ def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) 
     """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
     title = f"The notebook's kernel was {done} while a cell was running"
     fact = facts.fact("jupyter", asked.at_ns, f"somebody had the notebook's kernel {done} while a cell was running")
-    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, confidence=0.97)
+    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, confidence=NAMED)
 
 
 def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, confidence: float) -> Verdict:

@@ -27,10 +27,10 @@ from holter.diagnosis.causality.console import with_printed_exception
 from holter.diagnosis.causality.ends import BY_SRUN
 from holter.diagnosis.causality.origin import find_origin
 from holter.diagnosis.causality.ranks import tell_order
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE, SURE
 from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
 from holter.diagnosis.remedies.outside import RUN_DOCTOR, watch_it
-from holter.diagnosis.rivals import SURE
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
@@ -39,15 +39,13 @@ UNKNOWN, WORKER_DIED = "unknown", "worker-died"
 TIE = 0.15
 SURE_ENOUGH = 0.5
 EXPLAINS_FROM = 0.6
-MOST_BY_TEXT = 0.88
-MOST_BY_TRACEBACK = 0.94
+MOST_BY_TEXT = CONSISTENT
+MOST_BY_TRACEBACK = COUNTED
 """Who catches an exception, prints it like Python and leaves with 1, can't be told from Python; few do."""
-MOST = 0.99
-LINK = 0.98
-"""How sure it is that the death of another process led to that of the program, where `causality` says so."""
-MOST_OF_A_WORKER = 0.7
+MOST = NAMED
+MOST_OF_A_WORKER = INFERRED
 """That a worker died is no answer where it can almost be told why."""
-MOST_WITH_SUSPECT = 0.85
+MOST_WITH_SUSPECT = CONSISTENT
 """Of the program's own words, where a child that had died just before may be behind them."""
 VAGUE_FROM = 2
 """How little may be said of a program that ended because of a child, when nothing connects both but the time."""
@@ -144,7 +142,7 @@ def _bounded(verdict: Verdict, subject: End, left: Iterable[float]) -> Verdict:
     by_facts = MOST_BY_TEXT if _is_by_text(verdict, subject) else _most_by_source(verdict)
     most = min([by_facts, *left])
     confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
-    return msgspec.structs.replace(verdict, confidence=round(min(max(confidence, 0.0), most), 3))
+    return msgspec.structs.replace(verdict, confidence=min(max(confidence, 0.0), most))
 
 
 def _is_by_text(verdict: Verdict, subject: End) -> bool:
@@ -193,7 +191,7 @@ def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> D
     best, first = origin.best, origin.subject
     is_child = first.role == "child"
     if best is not None and not (is_child and best.cause == WORKER_DIED):
-        likelihood = MOST_BY_TEXT if first.source == BY_SRUN else LINK
+        likelihood = MOST_BY_TEXT if first.source == BY_SRUN else MOST
         return _tell(evidence, origin, _linked(evidence, best, first, likelihood, [facts.of_status(evidence.subject)]))
     died = next((each for each in own.verdicts if each.cause == WORKER_DIED), None)
     if is_child and died is not None and died.confidence >= SURE_ENOUGH:
@@ -220,7 +218,7 @@ def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: float, mo
     """The verdict on who died first as one on the program, of which `more` tells."""
     return msgspec.structs.replace(
         best,
-        confidence=round(best.confidence * likelihood, 3),
+        confidence=min(best.confidence, likelihood),
         title=_with_whom(best.title, first, evidence.subject),
         because=_unique((*best.because[: MOST_FACTS - 2], *more)),
         state="" if first.role == "child" else best.state or _state_by(first, evidence),
@@ -276,7 +274,7 @@ def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
     """What else it may have been, where that is not far off or could not be looked at."""
     if verdict.confidence >= SURE:
         return ()
-    near = [each.cause for each in judged.verdicts if each.confidence >= 0.3]
+    near = [each.cause for each in judged.verdicts if each.confidence >= REMOTE]
     rivals = judged.rivals.get(verdict.cause, {})
     open_ones = sorted(rivals, key=rivals.__getitem__)  # who leaves least of it first
     return tuple(dict.fromkeys(each for each in [*near, *open_ones] if each != verdict.cause))[:MOST_CANDIDATES]
@@ -289,7 +287,7 @@ def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
     candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
     doubt = Verdict(
         cause=UNKNOWN,
-        confidence=min(near[0].confidence, 0.5) if near else 0.3,
+        confidence=min(near[0].confidence, SURE_ENOUGH) if near else REMOTE,
         title=_doubt(judged, near),
         because=tuple(found),
         advice=advise(evidence, (watch_it, RUN_DOCTOR), first=[each.remedy for each in judged.not_observable]),

@@ -6,6 +6,7 @@ import msgspec
 
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT
 from holter.diagnosis.endings import BY_ARRIVAL, ending_of
+from holter.diagnosis.grades import CONSISTENT
 from holter.model.evidence import REQUESTS, Caught, End, Evidence
 
 SI_KERNEL = 128
@@ -14,7 +15,7 @@ SOON_S = 60.0
 """A program that saves before it leaves may take so long."""
 
 
-UNFINISHED = 0.85
+UNFINISHED = CONSISTENT
 """Who was asked to leave and left no last word may have been killed before it was done."""
 
 

@@ -6,6 +6,7 @@ that speaks for its own cause, and each rival that would look the same could be 
 what the rival leaves of it, and names the rival as a candidate.
 """
 
-SURE = 0.9
-UNLIKELY, OPEN, EVEN = 0.88, 0.75, 0.6
+from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY
+
+UNLIKELY, OPEN, EVEN = CONSISTENT, LIKELY, INFERRED
 """Where it is seldom the rival, where it may well be, and where it is as often as not."""

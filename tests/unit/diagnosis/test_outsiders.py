@@ -5,8 +5,8 @@ import signal
 import msgspec
 import pytest
 
+from holter.diagnosis.grades import SURE
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.rivals import SURE
 from holter.model.evidence import Disk, End, Evidence, KernelLine, KernelLog, Memory, MemoryLevel, OomKill, Surroundings
 from tests.causes.specimens import PID, before, caught, evidence, exited, failed, said, signalled
 

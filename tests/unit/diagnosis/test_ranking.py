@@ -98,7 +98,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
     "the kernel names it": (
         evidence(signalled(9), memory=memory(1), kernel_log=oom_kill()),
         "cgroup-out-of-memory",
-        0.98,
+        0.97,
         1,
     ),
     "a limit above": (
@@ -162,7 +162,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
     "the machine is out of memory, says the log": (
         evidence(signalled(9), kernel_log=oom_kill(constraint="CONSTRAINT_NONE")),
         "host-out-of-memory",
-        0.98,
+        0.97,
         1,
     ),
     "the machine was out of memory, but the own counter did not move": (

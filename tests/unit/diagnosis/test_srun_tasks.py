@@ -2,8 +2,8 @@
 
 import pytest
 
+from holter.diagnosis.grades import SURE
 from holter.diagnosis.ranking import diagnose
-from holter.diagnosis.rivals import SURE
 from holter.model.evidence import Evidence, Memory, MemoryLevel, Said
 from tests.causes.specimens import before, evidence, exited, said
 

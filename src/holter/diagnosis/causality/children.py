@@ -25,6 +25,7 @@ from holter.diagnosis.causality.ends import (
 )
 from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, REMOTE
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.memory_reading import own_level
 from holter.diagnosis.phrases.tags import says, tags_in
@@ -42,7 +43,7 @@ TIMEOUT_CODE, XARGS_CODE = 124, 125
 AT_ONCE_S, SOON_S = 2.0, 15.0
 WENT_ON_S, WENT_ON_LONG_S = 1.0, 3.0
 """Rows that were logged so long after the child's death: the program could do without it for a while, or at all."""
-WAITED, PROBABLE, LIKELY, POSSIBLE = 0.95, 0.9, 0.8, 0.2
+WAITED, PROBABLE, POSSIBLE = COUNTED, CONSISTENT, REMOTE
 """That the child's death is why the program ended, where nothing connects both but the time."""
 BY_COUNTERS = "the counter of its memory limit (cgroup)"
 _TIDY_UP = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT})

@@ -55,8 +55,8 @@ package-mismatch (end): a package asks for another version of another one
         JAX | JAX: jax/_src/lib/__init__.py
             RuntimeError: jaxlib version 0.4.20 is newer than and incompatible with jax version 0.4.10
     is incompatible with|incompatible version|requires (?:torch|numpy|transformers|tokenizers)[^\n]*but
-        packages that look at versions | transformers: src/transformers/utils/versions.py
-            ImportError: tokenizers>=0.21 is required: this version is incompatible with transformers 4.50
+        pip, and packages that look at versions | pip: src/pip/_internal/commands/install.py
+            torchvision 0.15.1 requires torch==2.0.0, but you have torch 2.1.0 which is incompatible.
 module-missing (end): a module that is not installed: its name
     No module named '([^']+)'
         CPython | zoo: imports a module that is not there | ModuleNotFoundError: No module named 'flash_attention_9'

@@ -78,8 +78,8 @@ gpu-memory-asked: how much of a GPU was asked for
         PyTorch, XLA | zoo: asks a GPU for more than it has
             torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 16384.00 GiB. GPU 0 has a total
     allocate (\d+) bytes
-        TensorFlow, RMM | RMM: include/rmm/mr/device/cuda_memory_resource.hpp
-            std::bad_alloc: out_of_memory: CUDA error (failed to allocate 8589934592 bytes)
+        XLA: JAX, TensorFlow | XLA: xla/tsl/framework/bfc_allocator.cc
+            RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.
 torch-asked: how much PyTorch asked for, and the unit
     Tried to allocate ([\d.]+) ([KMGT]iB)
         PyTorch from 0.4 on | zoo: asks a GPU for more than it has

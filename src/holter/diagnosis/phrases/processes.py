@@ -88,14 +88,14 @@ peer-lost (end): a process lost the other end of a connection; who says so did n
     Connection refused
         glibc, for ECONNREFUSED | zoo: fails, and fails again while it says goodbye
             ConnectionRefusedError: [Errno 111] Connection refused
-    recvValue failed|failed to recv, got 0 bytes|TCPStore.*(?:closed|failed|recv|send)|DistNetworkError
+    recvValue failed|[Ff]ailed to recv, got 0 bytes|TCPStore.*(?:closed|failed|recv|send)|DistNetworkError
         PyTorch's store from 2.0 on | PyTorch: torch/csrc/distributed/c10d/TCPStore.cpp
-            torch.distributed.DistNetworkError: failed to recv, got 0 bytes
+            torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed.
     Socket closed
         gRPC | gRPC: src/core/lib/iomgr/tcp_posix.cc | UNAVAILABLE: Socket closed
     Gloo connectFullMesh failed
         Gloo, in PyTorch from 1.8 on | Gloo: gloo/transport/tcp/context.cc
-            RuntimeError: Gloo connectFullMesh failed with timed out connecting
+            Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error
 child-lost (end): a process lost a child without which it can't go on
     DataLoader worker .*(?:exited unexpectedly|is killed by signal)
         PyTorch from 0.4 on | zoo: loses the workers of its data loader and does without
@@ -127,9 +127,6 @@ collective-timeout (end): a rank waited for another in vain; who says so is the 
     (?i)Timed out waiting \d+ ?ms for (?:recv|send)|monitoredBarrier
         Gloo, in PyTorch | zoo: has ranks under torchrun of which one does not come to the barrier
             Timed out waiting 4000ms for recv operation to complete
-    (?i)Timeout.*(?:all_?reduce|all_?gather|barrier|broadcast|reduce_scatter)
-        Horovod, MPI and PyTorch | PyTorch: torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp
-            Timeout while waiting for ranks to reach the barrier
     (?i)wait timeout after \d+ ?ms|Timed out after \d+ ?ms waiting for|DistStoreError: .*timed? ?out|Socket Timeout
         PyTorch's store | zoo: meets nobody at the place where its ranks should meet
             torch.distributed.DistStoreError: Timed out after 3 seconds waiting for clients. 1/2 clients joined.

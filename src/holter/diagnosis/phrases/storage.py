@@ -29,7 +29,7 @@ write-failed (end): a write failed, and nobody says why: on a full disk it reads
         HDF5, h5py | HDF5: src/H5FDsec2.c
             OSError: Can't synchronously write data (file write failed: time = Mon Nov 16 10:00:00 2026, filename = 'a
     short write
-        gzip, Go's io | Go: io/io.go, ErrShortWrite | gzip: short write
+        programs in Go | Go: src/io/io.go, ErrShortWrite | short write
     [Ww]rote only \d+ of \d+
         GNU tar | zoo: packs a directory with tar, which finds the disk full
             tar: disk/samples.tar: Wrote only 6144 of 10240 bytes
@@ -52,7 +52,7 @@ errno: the number of an error of the operating system
     \[Errno (\d+)\]
         Python | zoo: writes a file that is larger than it may be | OSError: [Errno 27] File too large
     errno ?[=:] ?(\d+)
-        HDF5 and others | HDF5: src/H5FDsec2.c | file write failed: time = ..., errno = 28, error message =
+        HDF5 and others | HDF5: src/H5FDsec2.c | descriptor = 4, errno = 28, error message = 'No space left on device'
     \(os error (\d+)\)
         Rust | zoo: writes a frame with polars to a full disk | OSError: No space left on device (os error 28)
     Error code (\d+) \(

@@ -9,6 +9,7 @@ Read the last lines that were printed; for a damaged heap run once with `MALLOC_
 import signal
 
 from holter.diagnosis import crashes, facts, words
+from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, check_heap, look_at_output, see_native_stack
 from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
@@ -17,7 +18,7 @@ from holter.model.verdicts import Answer, Verdict
 CAUSE = "aborted"
 GENERALITY = 1
 ADVICE = (look_at_output, see_native_stack, check_heap, UPDATE_NATIVE_LIBRARY)
-SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
+SEEN, EXPLAINED, BYPASSED, BY_STATUS = NAMED, CONSISTENT, CONSISTENT, INFERRED
 """Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
 the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
 who sends a signal does not; by the exit status alone."""
@@ -35,7 +36,7 @@ def diagnose(evidence: Evidence) -> Answer:
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
     return Verdict(
         cause=CAUSE,
-        confidence=confidence * crash.ending.certainty,
+        confidence=min(confidence, crash.ending.certainty),
         title=words.sentence(f"{words.process(end)} aborted itself{said}"),
         because=tuple(because)[:5],
     )

@@ -11,6 +11,7 @@ import errno
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.remedies.memory import (
     SMALLER_NUMBERS,
@@ -28,8 +29,8 @@ from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 CAUSE = "allocation-refused"
 ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
 CURVES = ("rss", "host-memory")
-LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
-UNSEEN = 0.65
+LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS = NAMED, NAMED, COUNTED, COUNTED, CONSISTENT
+ABORTED, PRINTED, UNSEEN = COUNTED, LIKELY, INFERRED
 NEAR = 0.75
 _GPUS = ("cuda", "gpu", "hip", "mps")
 

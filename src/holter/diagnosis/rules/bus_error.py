@@ -9,6 +9,7 @@ Never truncate or overwrite a mapped file: write a new one and rename it into it
 import signal
 
 from holter.diagnosis import crashes, facts, spaces, words
+from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.diagnosis.remedies.outside import CHECK_DISK
 from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Caught, Disk, Evidence
@@ -38,7 +39,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=f"{disk.path} was not truncated; its disk has no room for its pages")
     return Verdict(
         cause=CAUSE,
-        confidence=crash.confidence * _share(evidence, caught, disk),
+        confidence=min(crash.confidence, _most(evidence, caught, disk)),
         title=words.sentence(
             f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}"
         ),
@@ -46,15 +47,14 @@ def diagnose(evidence: Evidence) -> Answer:
     )
 
 
-def _share(evidence: Evidence, caught: Caught | None, disk: Disk | None, /) -> float:
-    """How much of the confidence is left: a page of a file that is written may also lack a block on a full disk, and
+def _most(evidence: Evidence, caught: Caught | None, disk: Disk | None, /) -> float:
+    """What it can be at most: a page of a file that is written may also lack a block on a full disk, and
     one that can't be read looks the same to who can't read the kernel's log."""
-    if caught is None:
-        return 0.9
-    if evidence.kernel_log is None and (disk is None or not spaces.is_cut(disk, caught)):
-        return 0.9
+    is_unread = evidence.kernel_log is None and (caught is None or disk is None or not spaces.is_cut(disk, caught))
+    if caught is None or is_unread:
+        return CONSISTENT
     is_written = caught.mapping.split(" ")[1:2] == ["rw-s"] and facts.map_path(caught).startswith("/")
-    return 0.85 if is_written and disk is None else 1.0
+    return CONSISTENT if is_written and disk is None else NAMED
 
 
 def _because(evidence: Evidence, crash: crashes.Crash) -> tuple[Fact, ...]:

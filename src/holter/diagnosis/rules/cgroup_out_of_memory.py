@@ -9,6 +9,7 @@ memory (`--mem`, `--memory`).
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.causality.children import find_lost_child, may_have_lost_a_child
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE
 from holter.diagnosis.kills import (
     Kill,
     has_greater_neighbour,
@@ -31,7 +32,7 @@ EXCLUDES = ("killed",)
 ADVICE = (fewer_workers, more_memory, *LESS_MEMORY, SMALLER_NUMBERS, resume)
 CURVES = ("cgroup-0", "cgroup-1", "rss")
 MEMCG = "CONSTRAINT_MEMCG"
-NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL, SMALL = 0.99, 0.97, 0.85, 0.7, 0.65, 0.25
+SUDDEN, CROWDED, DOUBTFUL, SMALL = CONSISTENT, INFERRED, INFERRED, REMOTE
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -64,7 +65,7 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
     found = [*(of_job(job, end.at_ns) if job else ()), facts.of_status(end), *facts.of_own(evidence)]
     return Verdict(
         cause=CAUSE,
-        confidence=COUNTED,
+        confidence=NAMED,
         title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
         because=tuple(found[:5]),
     )
@@ -80,7 +81,8 @@ def _confidence(evidence: Evidence, kill: Kill) -> float:
     if kill.deaths > (kill.counted or 0):
         return CROWDED
     if is_plausible(evidence):
-        return COUNTED * kill.ending.certainty
+        # Whoever vanished when its cgroup counted a kill was the one.
+        return COUNTED if evidence.subject.status is None else min(NAMED, kill.ending.certainty)
     return SMALL if is_too_small(evidence) else SUDDEN
 
 

@@ -11,6 +11,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import at_step, call, ended_well, waited_in_vain
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
+from holter.diagnosis.grades import CONSISTENT, COUNTED
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.several import same_batches
 from holter.diagnosis.texts import is_own_raise, line_near_end
@@ -55,8 +56,8 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(end: End, laggard: End | None, line: Said | None) -> float:
     if end.raised is not None:
-        return 0.95 if laggard is not None or "Dist" in end.raised.type else 0.88
-    return 0.92 if line is not None and laggard is not None else 0.85
+        return COUNTED if laggard is not None or "Dist" in end.raised.type else CONSISTENT
+    return COUNTED if line is not None and laggard is not None else CONSISTENT
 
 
 def _title(end: End, laggard: End | None) -> str:

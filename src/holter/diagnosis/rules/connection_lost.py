@@ -8,6 +8,7 @@ Look at the run's machine; there `holter ls` knows more, and `holter sync` sends
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import lost_a_peer
+from holter.diagnosis.grades import COUNTED, INFERRED
 from holter.diagnosis.rivals import OPEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
@@ -24,7 +25,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if end.status is not None or end.raised is not None or end.finished is not None:
         return None
     if evidence.is_connected is False and end.is_alive:
-        return _verdict(evidence, 0.9, "The run is alive, but nothing arrives from it any more")
+        return _verdict(evidence, COUNTED, "The run is alive, but nothing arrives from it any more")
     if not evidence.is_late:
         return None
     if evidence.is_connected:
@@ -32,7 +33,7 @@ def diagnose(evidence: Evidence) -> Answer:
     host = evidence.host
     if host is not None and host.boot_id_now is not None:
         return RuledOut(cause=CAUSE, because="the run's machine can be looked at from here")
-    return _verdict(evidence, 0.6, "Nothing more was heard from the run, and its machine can't be seen from here")
+    return _verdict(evidence, INFERRED, "Nothing more was heard from the run, and its machine can't be seen from here")
 
 
 def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:

@@ -11,6 +11,7 @@ import signal
 from holter.diagnosis import facts, words
 from holter.diagnosis.cpu_limits import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.grades import COUNTED, INFERRED, NAMED
 from holter.diagnosis.remedies.limits import raise_cpu_time
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.rivals import EVEN
@@ -21,7 +22,7 @@ CAUSE = "cpu-time-limit"
 ADVICE = (raise_cpu_time, resume)
 WARNED_WITHIN_S = 5.0
 SAMPLED_WITHIN_S = 1.5
-SEEN, BY_STATUS, LIMITED, BY_USE, BY_AGE = 0.97, 0.7, 0.93, 0.9, 0.7
+SEEN, BY_STATUS, LIMITED, BY_USE, BY_AGE = NAMED, INFERRED, COUNTED, COUNTED, INFERRED
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -33,11 +34,11 @@ def diagnose(evidence: Evidence) -> Answer:
         if has_no_cpu_limit(evidence):
             return RuledOut(cause=CAUSE, because="it had no CPU time limit")
         confidence = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
-        return _verdict(evidence, ending, confidence * ending.certainty)
+        return _verdict(evidence, ending, min(confidence, ending.certainty))
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
-        return _verdict(evidence, ending, BY_USE * ending.certainty)
+        return _verdict(evidence, ending, min(BY_USE, ending.certainty))
     if ending.signal == signal.SIGKILL and may_have_used_all(evidence):
-        return _verdict(evidence, ending, BY_AGE * ending.certainty)
+        return _verdict(evidence, ending, min(BY_AGE, ending.certainty))
     return None
 
 

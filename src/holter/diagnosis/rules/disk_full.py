@@ -14,6 +14,7 @@ import msgspec
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.remedies.limits import free_space
 from holter.diagnosis.remedies.outside import resume
@@ -31,8 +32,8 @@ ADVICE = (
 )
 CURVES = ("disk",)
 FULL = (errno.ENOSPC, errno.EDQUOT)
-SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = 0.98, 0.95, 0.94, 0.65, 0.85, 0.75
-GIVEN, SAID_BY_A_CHILD = 0.75, 0.87
+SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = NAMED, COUNTED, COUNTED, INFERRED, CONSISTENT, LIKELY
+GIVEN, SAID_BY_A_CHILD = LIKELY, CONSISTENT
 CHILD_WITHIN_S = 10.0
 
 
@@ -81,7 +82,7 @@ def _by_signal(evidence: Evidence) -> Verdict | None:
     disk = spaces.mapped_disk(evidence, path)
     if disk is None or not spaces.has_no_room(disk) or spaces.is_shared(disk) or spaces.is_cut(disk, ending.caught):
         return None
-    return _verdict(evidence, disk, HIDDEN * ending.certainty, [facts.of_signal(ending.caught)])
+    return _verdict(evidence, disk, min(HIDDEN, ending.certainty), [facts.of_signal(ending.caught)])
 
 
 def _by_output(evidence: Evidence) -> Verdict | None:
@@ -96,7 +97,7 @@ def _by_output(evidence: Evidence) -> Verdict | None:
         return None
     disk = spaces.full_disk(evidence)
     unseen = PRINTED if says(line.text, "disk-full") else HIDDEN_UNSEEN
-    return _verdict(evidence, disk, 0.9 if disk else unseen, [facts.of_console(line)])
+    return _verdict(evidence, disk, COUNTED if disk else unseen, [facts.of_console(line)])
 
 
 def _first(tag: str, lines: Sequence[Said]) -> Said | None:

@@ -11,6 +11,7 @@ NaN.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well, left_with
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import find_nan, lower_learning_rate
@@ -55,36 +56,36 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
         return _confidence_of_exit(evidence, bad)
     mentions = _mentions(end.raised)
     if bad is not None and mentions:
-        return 0.95
+        return COUNTED
     if mentions and type_names(end.raised) & (_BY_NATURE | {"LinAlgError"}):
         return _confidence_of_arithmetic(end.raised)
     if "returned nan values" in end.raised.message:
-        return 0.88
+        return CONSISTENT
     if bad is None or not type_names(end.raised) & _GIVES_UP:
         is_by_words = mentions and says(_check(end.raised), "own-numbers")
-        return 0.7 if is_by_words and type_names(end.raised) & {"AssertionError", "ValueError"} else None
+        return INFERRED if is_by_words and type_names(end.raised) & {"AssertionError", "ValueError"} else None
     is_about_loss = says(_check(end.raised), "loss")
     if is_about_loss and _was_finite(bad):
-        return 0.85
-    return 0.6 if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
+        return CONSISTENT
+    return INFERRED if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
 
 
 def _confidence_of_arithmetic(error: Raised) -> float | None:
     """A division by zero is a mistake about any numbers; what overflows or is no number may be the training's."""
     if says(_check(error), "own-numbers"):
-        return 0.85
-    return None if "divide by zero" in error.message else 0.65
+        return CONSISTENT
+    return None if "divide by zero" in error.message else INFERRED
 
 
 def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:
     finished = evidence.subject.finished
     said = finished.exit_text if finished else ""
     if says(said, "not-finite") and bad is not None:
-        return 0.92
+        return COUNTED
     if says(said, "not-finite"):
-        return 0.8 if says(said, "own-numbers") else None
+        return LIKELY if says(said, "own-numbers") else None
     is_loss = bad is not None and says(bad.key, "metric-of-loss") and _was_finite(bad)
-    return 0.6 if is_loss else None
+    return INFERRED if is_loss else None
 
 
 def _mentions(error: Raised) -> bool:

@@ -10,6 +10,7 @@ as the build's CUDA.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.remedies.program import match_versions
 from holter.diagnosis.texts import in_exception, type_names
 from holter.model.evidence import End, Evidence
@@ -36,7 +37,7 @@ def diagnose(evidence: Evidence) -> Answer:
     is_sure = bool(type_names(end.raised) & _IMPORTS) or what == "the GPU driver and the CUDA build"
     return Verdict(
         cause=CAUSE,
-        confidence=0.96 if is_sure and is_soon else 0.85 if is_soon or is_sure else 0.7,
+        confidence=NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
         title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
         because=testimony.few(_because(evidence, is_sure)),
     )

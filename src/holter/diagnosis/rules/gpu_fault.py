@@ -10,6 +10,7 @@ checkpoint.
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.diagnosis.rivals import UNLIKELY
@@ -54,15 +55,15 @@ def _confidence(evidence: Evidence, xids: list[KernelLine]) -> float | None:
     speaks = end.raised is not None and says(f"{end.raised.type}: {end.raised.message}", "gpu-spoken-of")
     is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
     if gpu is not None and gpu.lost and _is_hot(gpu):
-        return 0.75  # then the heat is why
+        return LIKELY  # then the heat is why
     if not xids and not (gpu and gpu.lost):
-        return 0.8  # by the words of the exception alone
+        return LIKELY  # by the words of the exception alone
     if is_grave and speaks:
-        return 0.97
+        return NAMED
     is_own = any(xid.pid == end.pid for xid in xids)
     if is_grave and (is_own or end.signal in (6, 7, 11)):
-        return 0.9 if is_own else 0.7
-    return 0.7 if speaks else None
+        return COUNTED if is_own else INFERRED
+    return INFERRED if speaks else None
 
 
 def _is_hot(gpu: GpuEvents) -> bool:

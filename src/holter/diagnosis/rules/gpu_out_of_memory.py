@@ -9,6 +9,7 @@ Lower the batch size, use mixed precision, accumulate gradients; end what else r
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.causality.ends import left_with
+from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, NAMED
 from holter.diagnosis.memory_reading import unused_in_pieces
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.remedies.memory import (
@@ -38,7 +39,7 @@ ADVICE = (
     restart_kernel,
 )
 CURVES = ("gpu-memory",)
-BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = 0.97, 0.87, 0.7, 0.75
+BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = NAMED, CONSISTENT, INFERRED, LIKELY
 
 
 def diagnose(evidence: Evidence) -> Answer:

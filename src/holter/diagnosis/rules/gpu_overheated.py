@@ -9,6 +9,7 @@ Cool it: clean the fans, leave room between the cards, lower the power limit wit
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.grades import COUNTED, LIKELY
 from holter.diagnosis.remedies.outside import cool, resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
@@ -43,7 +44,7 @@ def diagnose(evidence: Evidence) -> Answer:
         found.append(facts.fact(facts.GPU, at_ns, f"GPU {words.listed([str(n) for n in gpu.lost])} no longer answers"))
     return Verdict(
         cause=CAUSE,
-        confidence=0.93 if slowed_s >= _LONG_S else 0.8,
+        confidence=COUNTED if slowed_s >= _LONG_S else LIKELY,
         title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
     )

@@ -12,6 +12,7 @@ CPU, where the error has a name.
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import PROGRAM_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
@@ -30,11 +31,11 @@ def diagnose(evidence: Evidence) -> Answer:
     line = line_near_end(evidence, "gpu-program-fault") if evidence.subject.signal in _ABORTED else None
     xid = _own_xid(evidence)
     if match:
-        what, confidence = match[0], 0.97 if xid else 0.94
+        what, confidence = match[0], NAMED if xid else COUNTED
     elif line:
-        what, confidence = line.text, 0.93 if xid else 0.8
+        what, confidence = line.text, COUNTED if xid else LIKELY
     elif xid and xid.pid:
-        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", 0.85
+        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", CONSISTENT
     else:
         return _ruled_out(evidence)
     return Verdict(

@@ -6,6 +6,7 @@ End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import COUNTED, LIKELY
 from holter.diagnosis.memory_reading import told_bytes
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies.memory import free_the_gpu, memory_growth
@@ -30,7 +31,7 @@ def diagnose(evidence: Evidence) -> Answer:
         held = sum(holder.rss_bytes for holder in others)
         text = words.listed([f"{holder.name} ({holder.pid}) {words.size(holder.rss_bytes)}" for holder in others[:3]])
         found = facts.fact(facts.GPU, evidence.subject.at_ns, f"others held GPU memory: {text}")
-        return _verdict(evidence, 0.9, held, found)
+        return _verdict(evidence, COUNTED, held, found)
     told = _told(evidence)
     if told:
         return told
@@ -48,7 +49,7 @@ def _told(evidence: Evidence) -> Verdict | None:
         return None
     pids = words.listed([pid for pid, _, _ in matches])
     found = facts.fact(facts.EXCEPTION_TEXT, error.at_ns, f"process {pids} had {words.size(held)} of the GPU in use")
-    return _verdict(evidence, 0.8, held, found)
+    return _verdict(evidence, LIKELY, held, found)
 
 
 def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /) -> Verdict:

@@ -9,6 +9,7 @@ Start long trainings in tmux or screen, with nohup, or as a job.
 import signal
 
 from holter.diagnosis import facts, words
+from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
 from holter.diagnosis.remedies.memory import run_as_script
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.requests import Request, is_typed, request_of
@@ -18,7 +19,7 @@ from holter.model.verdicts import Answer, Verdict
 CAUSE = "hangup"
 GENERALITY = 1
 ADVICE = ("start it so that it outlives the terminal: tmux, nohup, or setsid", run_as_script, resume)
-SEEN, BY_STATUS, HANDLED = 0.96, 0.93, 0.85
+SEEN, BY_STATUS, HANDLED = NAMED, COUNTED, CONSISTENT
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -32,7 +33,7 @@ def diagnose(evidence: Evidence) -> Answer:
     found += [facts.of_exception(end.raised)] if end.raised else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence * request.certainty,
+        confidence=min(confidence, request.certainty),
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
     )

@@ -7,13 +7,14 @@ Ask whoever runs the machine, and continue from the last checkpoint.
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED
 from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence, HostEnd, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-lost"
 ADVICE = ("ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more", resume)
-UNWATCHED = 0.85
+UNWATCHED = CONSISTENT
 """Without a sidecar, which would have seen it, the program may have ended some moments before."""
 RETURN_S = 1200.0
 """A machine is back within this time after it went down, most often."""
@@ -28,19 +29,19 @@ def diagnose(evidence: Evidence) -> Answer:
     job, host = evidence.job, evidence.host
     is_node = job is not None and job.state.upper() in _STATES
     if host is None or host.boot_id_now is None:
-        return _verdict(evidence, 0.95) if is_node else _not_observable(evidence)
+        return _verdict(evidence, COUNTED) if is_node else _not_observable(evidence)
     if host.boot_id_now != host.boot_id and host.boot_id:
         return _verdict(evidence, _confidence(evidence, host))
-    return _verdict(evidence, 0.9) if is_node else _ruled_out(evidence)
+    return _verdict(evidence, COUNTED) if is_node else _ruled_out(evidence)
 
 
 def _confidence(evidence: Evidence, host: HostEnd) -> float:
     """A machine that began again hours after the last sign of life may have gone down long after the program."""
     if host.booted_ns is None:
-        return 0.85
+        return CONSISTENT
     if (host.booted_ns - evidence.subject.at_ns) / 1e9 > RETURN_S:
-        return 0.6
-    return 0.97 if evidence.memory.sampled_ns is not None else UNWATCHED
+        return INFERRED
+    return NAMED if evidence.memory.sampled_ns is not None else UNWATCHED
 
 
 def _verdict(evidence: Evidence, confidence: float) -> Verdict:

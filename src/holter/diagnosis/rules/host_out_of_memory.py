@@ -8,6 +8,7 @@ machine with more.
 """
 
 from holter.diagnosis import facts, words
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED
 from holter.diagnosis.kills import Kill, has_reached_limit, is_others_kill, is_scarce, kill_of
 from holter.diagnosis.remedies.memory import LESS_MEMORY, SMALLER_NUMBERS, end_the_neighbour, more_machine_memory
 from holter.diagnosis.remedies.outside import resume
@@ -19,7 +20,7 @@ EXCLUDES = ("killed",)
 ADVICE = (end_the_neighbour, *LESS_MEMORY, more_machine_memory, SMALLER_NUMBERS, resume)
 CURVES = ("host-memory", "rss")
 OF_THE_MACHINE = ("CONSTRAINT_NONE", "CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
-NAMED, COUNTED, MACHINE_COUNTED, ELSEWHERE, UNMEASURED = 0.99, 0.94, 0.85, 0.55, 0.55
+MACHINE_COUNTED, ELSEWHERE, UNMEASURED = CONSISTENT, INFERRED, INFERRED
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -59,10 +60,10 @@ def _confidence(evidence: Evidence, kill: Kill, *, is_measured: bool) -> float |
         has_limit = any(level.limit_bytes for level in evidence.memory.levels)
         return UNMEASURED if kill.counted and not has_limit else None
     if kill.counted:
-        return COUNTED * kill.ending.certainty
+        return min(COUNTED, kill.ending.certainty)
     if not kill.host_kills:
         return None
-    return MACHINE_COUNTED * kill.ending.certainty if kill.counted is None else ELSEWHERE
+    return min(MACHINE_COUNTED, kill.ending.certainty) if kill.counted is None else ELSEWHERE
 
 
 def _plenty(evidence: Evidence) -> RuledOut:

@@ -9,6 +9,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.requests import AT_ONCE_S, Request, is_shell_code, is_typed, request_of
 from holter.diagnosis.rivals import OPEN, UNLIKELY
@@ -19,7 +20,7 @@ from holter.model.verdicts import Answer, Verdict
 CAUSE = "interrupted"
 GENERALITY = 1
 ADVICE = (resume,)
-SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = 0.97, 0.94, 0.92, 0.7, 0.85, 0.9
+SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = NAMED, COUNTED, COUNTED, INFERRED, CONSISTENT, COUNTED
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -35,7 +36,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     request = request_of(evidence, signal.SIGINT, within_s=AT_ONCE_S)
     if request is not None and (is_raised or not request.is_handled or end.code):
-        return _verdict(evidence, request, _confidence(request, is_raised=is_raised) * request.certainty)
+        return _verdict(evidence, request, min(_confidence(request, is_raised=is_raised), request.certainty))
     if not is_raised or end.code == 0 or (ending is not None and ending.signal != signal.SIGINT):
         return None
     seen = RAISED_ALONE if end.has_signal_witness else RAISED

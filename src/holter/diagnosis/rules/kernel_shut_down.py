@@ -7,6 +7,7 @@ Run long trainings as a script: closing a notebook or stopping the Jupyter serve
 """
 
 from holter.diagnosis import facts
+from holter.diagnosis.grades import COUNTED
 from holter.diagnosis.kernel_requests import last_request, verdict_of, was_asked, without_server
 from holter.diagnosis.remedies.memory import run_as_script
 from holter.diagnosis.remedies.outside import resume
@@ -32,4 +33,4 @@ def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
     title = "The Jupyter server died, and the notebook's kernel with it"
     text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
     fact = facts.fact("jupyter", gone.at_ns, text)
-    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=0.95)
+    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=COUNTED)

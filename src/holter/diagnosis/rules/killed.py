@@ -14,6 +14,7 @@ from holter.diagnosis.advice import advise
 from holter.diagnosis.cpu_limits import has_no_cpu_limit
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED, REMOTE
 from holter.diagnosis.kills import (
     Kill,
     has_greater_neighbour,
@@ -37,12 +38,13 @@ ADVICE = (
     "find out who ends processes here: a colleague, a script, timeout(1), an IDE, a service manager or its parent",
     resume,
 )
-SENT, UNMOVED_AND_LOGGED, UNMOVED, NOBODY, OTHERS = 0.97, 0.96, 0.94, 0.95, 0.95
-LOGGED_ONLY, UNSEEN, EITHER, SMALL, UNLIKELY, BY_NUMBER, BY_STATUS = 0.85, 0.6, 0.45, 0.75, 0.2, 0.93, 0.75
-UNTOLD = 0.85
+SENT, UNMOVED_AND_LOGGED, UNMOVED, NOBODY, OTHERS = NAMED, NAMED, COUNTED, COUNTED, COUNTED
+LOGGED_ONLY, UNSEEN, EITHER, SMALL, UNLIKELY = CONSISTENT, INFERRED, REMOTE, LIKELY, REMOTE
+BY_NUMBER, BY_STATUS = COUNTED, LIKELY
+UNTOLD = CONSISTENT
 """The kernel leaves lines out where it would have to write too many."""
-SCHEDULED = 0.8
-"""By how much a scheduler that says nothing makes it less sure: it kills, too."""
+SCHEDULED = LIKELY
+"""A scheduler that says nothing makes it no better: it kills, too."""
 _OTHER_RULES = frozenset(
     (
         *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
@@ -67,15 +69,15 @@ def diagnose(evidence: Evidence) -> Answer:
     if ending is None or ending.signal in _ASKED:
         return None
     if ending.is_sent:
-        return _verdict(evidence, SENT * ending.certainty, _title_of_sent(evidence, ending), ending)
+        return _verdict(evidence, min(SENT, ending.certainty), _title_of_sent(evidence, ending), ending)
     if is_untold(evidence, ending):
-        return _verdict(evidence, UNTOLD * ending.certainty, _title_of_untold(evidence, ending), ending)
+        return _verdict(evidence, min(UNTOLD, ending.certainty), _title_of_untold(evidence, ending), ending)
     if _is_of_another_rule(evidence, ending):
         return None
     if ending.signal == signal.SIGXFSZ and evidence.subject.role == "child":
         return None  # nobody killed it: it reached a limit, which has no name but its death
     confidence = BY_STATUS if ending.signal in _AMBIGUOUS else BY_NUMBER
-    return _verdict(evidence, confidence * ending.certainty, _title_of_other(evidence, ending), ending)
+    return _verdict(evidence, min(confidence, ending.certainty), _title_of_other(evidence, ending), ending)
 
 
 def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
@@ -96,8 +98,8 @@ def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
             because="Linux killed for memory under its limit (cgroup), and the run held enough to be the victim",
         )
     if _has_silent_scheduler(evidence):
-        confidence *= SCHEDULED
-    return _verdict(evidence, confidence * kill.ending.certainty, _title_of_kill(evidence, kill), kill.ending)
+        confidence = min(confidence, SCHEDULED)
+    return _verdict(evidence, min(confidence, kill.ending.certainty), _title_of_kill(evidence, kill), kill.ending)
 
 
 def _confidence(evidence: Evidence, kill: Kill) -> float | None:

@@ -10,6 +10,7 @@ import signal
 
 from holter.diagnosis import facts, testimony
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.model.evidence import Evidence, KernelLine, Unseen
@@ -40,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [facts.of_signal(ending.caught)] if is_machine_check and ending.caught else []
     found += [testimony.of_kernel_line(line)] if line else []
     is_ours = line is not None and line.pid == end.pid
-    confidence = 0.97 if is_machine_check or is_ours else 0.8 if ending.signal == signal.SIGBUS else 0.5
+    confidence = NAMED if is_machine_check or is_ours else LIKELY if ending.signal == signal.SIGBUS else REMOTE
     return Verdict(
         cause=CAUSE,
         confidence=confidence,

@@ -7,6 +7,7 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import INFERRED, LIKELY
 from holter.diagnosis.remedies.memory import clear_session, detach_losses, graph_mode
 from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence, Memory
@@ -40,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     ]
     return Verdict(
         cause=CAUSE,
-        confidence=0.8 if memory.growth_s >= 5 * LEAST_S else 0.65,
+        confidence=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
         title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
         because=testimony.few(found),
     )

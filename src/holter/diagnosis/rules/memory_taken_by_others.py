@@ -6,6 +6,7 @@ Run less alongside it, or ask for a limit of your own (a job, a container), so t
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import CONSISTENT, INFERRED
 from holter.diagnosis.memory_reading import is_reached, tight_level
 from holter.diagnosis.remedies.memory import end_the_neighbour
 from holter.diagnosis.scarcity import lacked_memory
@@ -40,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     text = f"the run held {words.size(ours)}, others {words.size(theirs)}; {alone}"
     return Verdict(
         cause=CAUSE,
-        confidence=0.85 if theirs > 2 * ours else 0.65,
+        confidence=CONSISTENT if theirs > 2 * ours else INFERRED,
         title=f"Other processes held {words.size(theirs)} of the memory, the run only {words.size(ours)}",
         because=testimony.few([facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)]),
     )

@@ -13,6 +13,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.console import PRINTED
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.causality.origin import only_passed_on
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import look_at_output
 from holter.diagnosis.rivals import EVEN, UNLIKELY
@@ -27,7 +28,7 @@ ADVICE = (look_at_output, resume)
 CURVES = ("metric", "loss")
 ASKED_S = 60.0
 SOON_S = 10.0
-ALONE, MOST_OF_A_COMMAND = 0.93, 0.85
+ALONE, MOST_OF_A_COMMAND = COUNTED, CONSISTENT
 _ASKS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WORDS = {
     2: "which usually means a wrong command line",
@@ -36,7 +37,7 @@ _WORDS = {
     127: "which is how a shell reports a command that it can't find",
 }
 
-UNWATCHED, UNHEARD = 0.85, 0.6
+UNWATCHED, UNHEARD = CONSISTENT, INFERRED
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -78,13 +79,13 @@ def _confidence(evidence: Evidence, code: int) -> float:
     if end.role == "rank" and code == 1 and not (end.has_signal_witness or end.last_row_ns or end.finished):
         return UNHEARD  # Python leaves with 1 after an exception, and nobody was inside to hear of one
     if end.finished is not None or end.role in ("program", "rank", "kernel"):
-        return 0.97 if end.finished is not None else 0.93
+        return NAMED if end.finished is not None else COUNTED
     if evidence.is_watched and evidence.said and not evidence.children and code != 128 + signal.SIGINT:
         return ALONE  # whoever it had started has ended well, too
     if 128 < code <= 128 + 64 or _has_lost_a_child(evidence):
-        return 0.6
+        return INFERRED
     # A script, or a program that waits for others, hides what became of them; without its last words all the more.
-    return MOST_OF_A_COMMAND if evidence.said else 0.8
+    return MOST_OF_A_COMMAND if evidence.said else LIKELY
 
 
 def _has_lost_a_child(evidence: Evidence) -> bool:

@@ -9,6 +9,7 @@ a script.
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import INFERRED
 from holter.diagnosis.remedies.memory import free_outputs, restart_kernel, run_as_script
 from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
@@ -29,13 +30,14 @@ def diagnose(evidence: Evidence) -> Answer:
     if lacked_gpu_memory(evidence):
         error = evidence.subject.raised
         found = [facts.of_exception(error)] if error else []
-        return _verdict(evidence, 0.6, "It ran in a notebook, whose earlier cells may still hold GPU memory", found)
+        title = "It ran in a notebook, whose earlier cells may still hold GPU memory"
+        return _verdict(evidence, INFERRED, title, found)
     limits = [level.limit_bytes for level in memory.levels if level.limit_bytes]
     limit = min([*limits, *([memory.total_bytes] if memory.total_bytes else [])], default=None)
     if limit is None or not memory.own_bytes or memory.own_bytes < LEAST_SHARE * limit:
         return None
     text = f"the notebook's kernel and its children held {words.size(memory.own_bytes)} of {words.size(limit)}"
-    return _verdict(evidence, 0.7, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
+    return _verdict(evidence, INFERRED, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
 
 
 def _verdict(evidence: Evidence, confidence: float, title: str, found: list[Fact], /) -> Verdict:

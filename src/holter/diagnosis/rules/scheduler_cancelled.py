@@ -7,6 +7,7 @@ Ask who cancelled it (`sacct -j JOB --format=State%30` names the user); continue
 """
 
 from holter.diagnosis import facts, testimony
+from holter.diagnosis.grades import INFERRED, LIKELY, NAMED
 from holter.diagnosis.remedies.outside import ask_sender, resume, save_before_limit
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
@@ -41,7 +42,7 @@ def diagnose(evidence: Evidence) -> Answer:
     is_like_slurm = had_cont_before_term(end)
     return Verdict(
         cause=CAUSE,
-        confidence=0.97 if is_said else 0.8 if is_like_slurm else 0.7,
+        confidence=NAMED if is_said else LIKELY if is_like_slurm else INFERRED,
         title=f"{job.scheduler.upper()} job {job.job} was cancelled{by}{step}",
         because=testimony.few(found),
     )

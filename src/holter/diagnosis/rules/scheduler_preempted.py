@@ -8,6 +8,7 @@ checkpoint.
 """
 
 from holter.diagnosis import facts, testimony
+from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
@@ -46,7 +47,7 @@ def diagnose(evidence: Evidence) -> Answer:
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
         cause=CAUSE,
-        confidence=0.97 if is_said else 0.9 if evidence.was_preempting else 0.85,
+        confidence=NAMED if is_said else CONSISTENT,
         title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
         state=PREEMPTED,

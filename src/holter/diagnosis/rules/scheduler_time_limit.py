@@ -8,6 +8,7 @@ continue from it in the next job.
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     is_at_limit,
@@ -48,7 +49,7 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [*of_job(job, end.at_ns), *of_signals(evidence), *_of_limit(evidence), facts.of_status(end)]
     return Verdict(
         cause=CAUSE,
-        confidence=0.97 if is_said else 0.85 if scheduler_sent(evidence) else 0.7,
+        confidence=NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
         title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
     )

@@ -10,6 +10,7 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.crashes import may_be_untold
+from holter.diagnosis.grades import CONSISTENT, REMOTE
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, match_versions, see_native_stack
 from holter.diagnosis.rivals import UNLIKELY
@@ -19,7 +20,7 @@ from holter.model.verdicts import Answer, RuledOut, Verdict
 CAUSE = "segmentation-fault"
 GENERALITY = 1
 ADVICE = (see_native_stack, UPDATE_NATIVE_LIBRARY, match_versions, resume)
-IN_A_FRAME, SILENCED = 0.85, 0.5
+IN_A_FRAME, SILENCED = CONSISTENT, REMOTE
 """Where it may as well have been the stack that ran over."""
 
 

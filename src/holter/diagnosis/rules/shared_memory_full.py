@@ -11,6 +11,7 @@ import signal
 
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.limits import file_descriptor_sharing
 from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
@@ -21,8 +22,8 @@ from holter.model.verdicts import Answer, Fact, Verdict
 CAUSE = "shared-memory-full"
 ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
 CURVES = ("disk-shm",)
-MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = 0.96, 0.85, 0.93, 0.95, 0.86, 0.75
-MAPPED_WITH_ROOM = 0.4
+MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = NAMED, CONSISTENT, COUNTED, COUNTED, CONSISTENT, LIKELY
+MAPPED_WITH_ROOM = REMOTE
 """Then the block was rather made shorter."""
 MUCH_BYTES = 2**31
 LITTLE = 0.05
@@ -58,7 +59,7 @@ def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
     if not any(part in ending.caught.mapping for part in _SHARED) or ending.caught.code != 2:
         return None
     confidence = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
-    return _verdict(evidence, disk, confidence * ending.certainty, [facts.of_signal(ending.caught)])
+    return _verdict(evidence, disk, min(confidence, ending.certainty), [facts.of_signal(ending.caught)])
 
 
 def _had_room(evidence: Evidence, caught: Caught) -> bool:

@@ -9,6 +9,7 @@ Turn the recursion into a loop, lower the recursion limit, or raise the stack (`
 import signal
 
 from holter.diagnosis import crashes, words
+from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.remedies.limits import raise_stack
 from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Evidence
@@ -16,7 +17,7 @@ from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "stack-overflow"
 ADVICE = (raise_stack, see_native_stack)
-SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = 0.96, 0.93, 0.8, 0.7, 0.66
+SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = NAMED, COUNTED, LIKELY, INFERRED, INFERRED
 DEPTH = 95
 
 
@@ -29,7 +30,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return _verdict(evidence, crash, _confidence(crash) * crash.ending.certainty)
+        return _verdict(evidence, crash, min(_confidence(crash), crash.ending.certainty))
     if crashes.has_silenced_witness(evidence, crash):
         return _verdict(evidence, crash, SILENCED)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH

@@ -12,6 +12,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import at_step, call, ended_well
 from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, REMOTE
 from holter.diagnosis.mistakes import forked_with_threads
 from holter.diagnosis.remedies import program
 from holter.diagnosis.remedies.program import look_at_worker
@@ -36,7 +37,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if not end.is_alive and ended_well(end):
         return None
     if match := in_exception(evidence, "loader-timeout"):
-        return _verdict(evidence, 0.9, f"A data-loader worker was stuck: {match[0]}", ())
+        return _verdict(evidence, COUNTED, f"A data-loader worker was stuck: {match[0]}", ())
     stall = _own_stall(evidence)
     if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):
         return None
@@ -49,7 +50,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if end.is_alive:
         return _verdict(evidence, confidence, words.sentence(title), _of_stall(end, stall))
     # Whoever ended it then may have done so because it stood still: a guess, where nobody says so.
-    return _verdict(evidence, 0.55, words.sentence(f"{title}; then it was ended"), _of_stall(end, stall))
+    return _verdict(evidence, REMOTE, words.sentence(f"{title}; then it was ended"), _of_stall(end, stall))
 
 
 def _own_stall(evidence: Evidence) -> Stall | None:
@@ -61,17 +62,17 @@ def _own_stall(evidence: Evidence) -> Stall | None:
 
 def _what(evidence: Evidence, stall: Stall) -> tuple[str, float]:
     if stall.kernel_state == "T":
-        return "it was stopped by a signal and waits to be continued", 0.95
+        return "it was stopped by a signal and waits to be continued", COUNTED
     if stall.kernel_state == "D":
-        return "it waits for a disk or a device, or its container is paused", 0.85
+        return "it waits for a disk or a device, or its container is paused", CONSISTENT
     if stall.cpu_percent is not None and stall.cpu_percent > _IDLE_PERCENT:
-        return f"it computes ({stall.cpu_percent:.0f} % of a core) without an end in sight", 0.7
+        return f"it computes ({stall.cpu_percent:.0f} % of a core) without an end in sight", INFERRED
     if forked_with_threads(evidence):
         return (
             "it sleeps; Python had warned of a fork while threads ran, which copies locks that are never released",
-            0.85,
+            CONSISTENT,
         )
-    return "it sleeps, waiting for something that does not come", 0.8
+    return "it sleeps, waiting for something that does not come", LIKELY
 
 
 def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:

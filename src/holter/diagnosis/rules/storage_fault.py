@@ -11,6 +11,7 @@ import signal
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.grades import COUNTED, LIKELY, NAMED, REMOTE
 from holter.diagnosis.phrases.tags import Match, says, tags_in
 from holter.diagnosis.remedies.outside import CHECK_DISK, REPLACE_HARDWARE, resume
 from holter.diagnosis.requests import SI_KERNEL
@@ -43,7 +44,7 @@ def diagnose(evidence: Evidence) -> Answer:
         )
         if end.signal != 7 or line is None or not is_file:
             return None
-        return _verdict(evidence, 0.9, "reading a mapped file failed", line)
+        return _verdict(evidence, COUNTED, "reading a mapped file failed", line)
     match = tags_in(foreign_text(end.raised)).get("storage-failed")
     if match is None:
         return None
@@ -71,15 +72,15 @@ def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine 
 
 def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, has_path: bool) -> float:
     if line is not None:
-        return 0.97
+        return NAMED
     if number == "30":
         # The kernel writes down why it makes one read-only, and early in a run it may always have been so.
         end = evidence.subject
         age_s = (end.at_ns - end.began_ns) / 1e9 if end.began_ns else 0.0
-        return 0.75 if age_s > 60 and evidence.kernel_log is None else 0.55
+        return LIKELY if age_s > 60 and evidence.kernel_log is None else REMOTE
     if number == "116":
-        return 0.93
-    return 0.92 if has_path else 0.75
+        return COUNTED
+    return COUNTED if has_path else LIKELY
 
 
 def _is_terminal(end: End, error: Raised, match: Match, /) -> bool:

@@ -7,6 +7,7 @@ Use less memory than the machine has, or lower the number of workers; more swap 
 """
 
 from holter.diagnosis import facts, testimony, words
+from holter.diagnosis.grades import LIKELY
 from holter.diagnosis.remedies.memory import smaller_batch
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
@@ -39,7 +40,7 @@ def diagnose(evidence: Evidence) -> Answer:
         found.append(facts.fact(facts.SAMPLES, at_ns, text))
     return Verdict(
         cause=CAUSE,
-        confidence=0.8,
+        confidence=LIKELY,
         title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
     )

@@ -11,6 +11,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.outside import ask_sender, resume
 from holter.diagnosis.requests import Request, is_shell_code, may_have_been_asked, request_of
@@ -22,9 +23,9 @@ from holter.model.verdicts import Answer, Fact, NotObservable, Verdict
 CAUSE = "terminated"
 GENERALITY = 1
 ADVICE = (ask_sender, "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL", resume)
-SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
-SCHEDULED = 0.8
-BY_WORDS = 0.95
+SEEN, BY_STATUS, HANDLED, LATE, RAISED = NAMED, COUNTED, COUNTED, CONSISTENT, COUNTED
+SCHEDULED = LIKELY
+BY_WORDS = CONSISTENT
 LATE_S = 30.0
 
 
@@ -40,11 +41,11 @@ def diagnose(evidence: Evidence) -> Answer:
             if is_silent(evidence)
             else None
         )
-    confidence = _confidence(evidence, request) * request.certainty
+    confidence = min(_confidence(evidence, request), request.certainty)
     has_scheduler = evidence.job is not None or bool(evidence.facts.get("schedulers"))
     return Verdict(
         cause=CAUSE,
-        confidence=confidence * (SCHEDULED if has_scheduler and not _is_by_a_person(request) else 1.0),
+        confidence=min(confidence, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else confidence,
         title=_title(evidence, request),
         because=_because(evidence, request),
     )

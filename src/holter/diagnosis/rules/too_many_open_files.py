@@ -9,6 +9,7 @@ import errno
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.limits import close_files, file_descriptor_sharing, more_open_files
 from holter.diagnosis.remedies.memory import fewer_workers
@@ -20,7 +21,7 @@ from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 CAUSE = "too-many-open-files"
 ADVICE = (more_open_files, close_files, file_descriptor_sharing, fewer_workers)
 CURVES = ("files",)
-SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.93, 0.87, 0.7, 0.75
+SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = NAMED, NAMED, COUNTED, CONSISTENT, INFERRED, LIKELY
 NEAR = 0.9
 FEW = 4
 """Left to open: who asks for one more may need several at once."""

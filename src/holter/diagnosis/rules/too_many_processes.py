@@ -10,6 +10,7 @@ import errno
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.causality.ends import left_with
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED
 from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.remedies.limits import fewer_threads
 from holter.diagnosis.remedies.memory import fewer_workers
@@ -22,7 +23,7 @@ from holter.model.verdicts import Answer, Fact, Verdict
 CAUSE = "too-many-processes"
 ADVICE = (fewer_threads, fewer_workers)
 CURVES = ("processes",)
-SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.8
+SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = NAMED, COUNTED, CONSISTENT, COUNTED, LIKELY
 NEAR = 0.9
 ADDRESSES_NEAR = 0.75
 """A stack is asked for at once: a large part of the address space may be left, and still too little."""

@@ -17,6 +17,7 @@ from holter.diagnosis.causality.ends import WITHOUT_CLIENT, ended_well
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.tracebacks import looks_uncaught
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import several
@@ -59,16 +60,17 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(end: End, error: Raised) -> float:
     if error.where == LAST_WORDS:
-        return 0.93
+        return COUNTED
     if error.where == PRINTED:
         if end.code != 1:
-            return 0.6  # Python leaves with 1: somebody else chose the code, and perhaps had caught it
-        return 0.85 if looks_uncaught(error) else 0.65
+            return INFERRED  # Python leaves with 1: somebody else chose the code, and perhaps had caught it
+        return CONSISTENT if looks_uncaught(error) else INFERRED
     if end.signal is not None:
-        return 0.75  # Python was on its way out when native code fell over
+        return LIKELY  # Python was on its way out when native code fell over
     if end.code is not None:
-        return 0.97
-    return 0.93 if looks_uncaught(error) else 0.65  # who called it may have caught it, and nobody saw how that left
+        return NAMED
+    # Who called it may have caught it, and nobody saw how that left.
+    return COUNTED if looks_uncaught(error) else INFERRED
 
 
 def _raised_inside(end: End, error: Raised) -> Raised:

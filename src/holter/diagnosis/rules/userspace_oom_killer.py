@@ -9,6 +9,7 @@ import signal
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.kills import is_pressed, kill_of
 from holter.diagnosis.remedies.memory import LESS_MEMORY, calm_the_daemon, more_machine_memory
 from holter.diagnosis.remedies.outside import resume
@@ -20,7 +21,7 @@ CAUSE = "userspace-oom-killer"
 ADVICE = (calm_the_daemon, *LESS_MEMORY, more_machine_memory, resume)
 CURVES = ("host-memory", "rss")
 DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
-SENT, SAID, LIKELY = 0.97, 0.95, 0.72
+SENT, SAID = NAMED, COUNTED
 NEAR_S = 30.0
 
 
@@ -33,7 +34,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if ending is None or ending.signal not in (signal.SIGKILL, signal.SIGTERM) or daemon is None:
         return None
     if daemon.said:
-        return _verdict(evidence, SAID * ending.certainty, _words_of(daemon, evidence.subject.at_ns))
+        return _verdict(evidence, min(SAID, ending.certainty), _words_of(daemon, evidence.subject.at_ns))
     kill = kill_of(evidence)
     if kill is None or not kill.is_not_for_memory:
         return None
@@ -41,7 +42,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="no earlyoom, systemd-oomd or the like runs here")
     if not is_pressed(evidence):
         return RuledOut(cause=CAUSE, because=f"{daemon.running[0]} runs here, but memory was not short")
-    return _verdict(evidence, LIKELY, [])
+    return _verdict(evidence, INFERRED, [])
 
 
 def _sent_by_daemon(evidence: Evidence) -> Caught | None:
@@ -74,7 +75,7 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         found = [*found, facts.fact(facts.SAMPLES, memory.sampled_ns or end.at_ns, text)]
     name = daemon.running[0] if daemon and daemon.running else "a memory daemon"
     left = f" when {words.size(memory.available_bytes)} was left" if memory.available_bytes is not None else ""
-    verb = "ended" if confidence >= SAID * 0.9 else "probably ended"
+    verb = "ended" if confidence > LIKELY else "probably ended"
     return Verdict(
         cause=CAUSE,
         confidence=confidence,

@@ -11,6 +11,7 @@ from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.children import find_lost_child, is_about_a_code, may_have_lost_a_child
 from holter.diagnosis.causality.ends import call, how_it_went, lost_a_child, lost_a_peer
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY
 from holter.diagnosis.mistakes import Mistake, find_mistake_of_workers
 from holter.diagnosis.remedies.memory import fewer_workers
 from holter.diagnosis.remedies.outside import resume
@@ -48,8 +49,8 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(child: End | None) -> float:
     if child is None:
-        return 0.8
-    return 0.95 if child.status is not None else 0.85
+        return LIKELY
+    return COUNTED if child.status is not None else CONSISTENT
 
 
 def _title(end: End, child: End | None, mistake: Mistake | None) -> str:
