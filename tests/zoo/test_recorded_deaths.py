@@ -4,7 +4,7 @@ import lzma
 
 import pytest
 
-from holter.catalog.present.explanation import LEFT_IN_ORDER, unheard_request
+from holter.catalog.judge.explaining import LEFT_IN_ORDER, unheard_request
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import Evidence
 from holter.model.state import FINISHED

@@ -11,7 +11,7 @@ from holter.client.shell import is_kernel
 from holter.client.threads import start_quietly
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, Look, OnServer, Say, Stop, Watch, encode, messages
+from holter.wire.way_back import Ended, Look, OnServer, Say, Stop, ToClient, Watch, encode, messages
 
 if TYPE_CHECKING:
     import _socket
@@ -87,7 +87,7 @@ class SidecarLink:
         for message in messages(ours):
             self._understand(message)
 
-    def _understand(self, message: Say | Stop | OnServer) -> None:
+    def _understand(self, message: ToClient) -> None:
         match message:
             case OnServer():
                 self.on_server[message.journal] = message

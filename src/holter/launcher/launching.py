@@ -93,7 +93,7 @@ class _Launch:
         self._harmlessly(lambda: self.recorded.ended(pid, ending))
         if self.output is not None:
             self.output.drain(attendant.may_wait)
-        self._harmlessly(self._say_how_it_ended)
+        self._harmlessly(lambda: self._say_how_it_ended(ending.status))
         code = os.waitstatus_to_exitcode(ending.status)
         return code if code >= 0 else 128 - code
 
@@ -129,11 +129,16 @@ class _Launch:
         with contextlib.suppress(RuntimeError):  # there is no room for a thread
             timer.start()
 
-    def _say_how_it_ended(self) -> None:
-        from holter.launcher.closing_words import say_how_it_ended
+    def _say_how_it_ended(self, status: int) -> None:
+        from holter.launcher.closing_words import Ending, say_how_it_ended
 
-        on_server = list(self.listener.on_server.values()) if self.listener is not None and self.is_sent else None
-        say_how_it_ended(self.recorded.directory, self.voice, on_server)
+        heard = self.listener
+        ending = Ending(
+            status=status,
+            on_server=list(heard.on_server.values()) if heard is not None and self.is_sent else None,
+            told=heard.how_it_ended if heard is not None else lambda _: None,
+        )
+        say_how_it_ended(self.recorded.directory, self.voice, ending=ending)
 
     def _open_output(self) -> None:
         """Without the means to move output, the command has what we have: it is only not kept then."""

@@ -7,7 +7,7 @@ import socket
 import threading
 
 from holter.recording.voice import Voice
-from holter.wire.way_back import OnServer, Say, Stop, messages
+from holter.wire.way_back import HowItEnded, OnServer, Say, Stop, ToClient, messages
 
 
 class Listener(threading.Thread):
@@ -21,16 +21,27 @@ class Listener(threading.Thread):
         self._allow_stop = allow_stop
         self.on_server: dict[str, OnServer] = {}
         """How much of each journal has reached a server, as far as the sidecar has said."""
+        self._how_it_ended: HowItEnded | None = None
+        self._is_through = threading.Event()
 
     def run(self) -> None:
         """Until the sidecar has left."""
         for message in messages(self._link):
             self._understand(message)
+        self._is_through.set()
 
-    def _understand(self, message: Say | Stop | OnServer) -> None:
+    def how_it_ended(self, within_s: float) -> HowItEnded | None:
+        """Wait for what the sidecar says about that; None where it takes longer, or has left without a word."""
+        self._is_through.wait(within_s)
+        return self._how_it_ended
+
+    def _understand(self, message: ToClient) -> None:
         match message:
             case OnServer():
                 self.on_server[message.journal] = message
+            case HowItEnded():
+                self._how_it_ended = message
+                self._is_through.set()
             case Say():
                 say = self._voice.mention if message.is_by_the_way else self._voice.warn
                 say(message.cause, message.text)

@@ -54,8 +54,8 @@ def come_with_other_rules(monkeypatch: pytest.MonkeyPatch) -> list[Evidence]:
         return Diagnosis(cause="bad-luck", confidence=0.9, title="it had bad luck", state="failed")
 
     monkeypatch.setattr(verdict, "_ask_the_rules", ask)
-    monkeypatch.setattr(old_verdicts, "rules_stamp", lambda: "other rules")
-    monkeypatch.setattr(run_rows, "rules_stamp", lambda: "other rules")
+    for each in (old_verdicts, run_rows, verdict):
+        monkeypatch.setattr(each, "rules_stamp", lambda: "other rules")
     return asked
 
 
@@ -99,7 +99,7 @@ def test_many_are_judged_a_few_at_a_time_and_each_once(
 def test_with_the_same_rules_none_is_judged_again(
     tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(old_verdicts, "judge", None)
+    monkeypatch.setattr(old_verdicts, "judge_anew", None)
     assert Ingest(str(tmp_path), storage, clock=Clock()).tick() == []
 
 

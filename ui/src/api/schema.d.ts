@@ -1942,7 +1942,7 @@ export interface components {
         };
         /**
          * FatalCell
-         * @description As programs are told of it.
+         * @description The cell of a notebook in which its run ended.
          */
         FatalCell: {
             number: number;

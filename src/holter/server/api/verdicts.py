@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from holter.catalog.change.marking import mark
-from holter.catalog.read.fatal_cell import FatalCell
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
 from holter.model.state import RUNNING
+from holter.model.verdicts import FatalCell
 from holter.server.api.runs import AskedRun
 from holter.server.query.briefs import Mark, marks_of
 from holter.server.transport.routing import Route, Visit

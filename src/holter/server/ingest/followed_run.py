@@ -5,18 +5,27 @@ from collections.abc import Sequence
 
 import msgspec
 
-from holter.catalog.judge.verdict import judge
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run, process_of
+from holter.catalog.judge.verdict import as_record, judge, read_explanation
+from holter.catalog.read.run_view import (
+    PROGRAM,
+    LoadedRun,
+    awaited_evidence,
+    last_seen_ns,
+    process_of,
+    put_together,
+)
 from holter.catalog.read.sightings import Sightings
-from holter.errors import JournalError, NewerJournal, StorageError
+from holter.errors import NewerJournal, StorageError
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
+from holter.model.records import Judged
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.digesting import GrowingDigest, events_of
 from holter.server.ingest.feed import Fed, JournalFeed
 from holter.server.ingest.received import Part
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
+from holter.storage.console import Event
 from holter.storage.opening import Storage
 from holter.storage.run_fields import is_late
 from holter.storage.runs import RunRow
@@ -25,6 +34,10 @@ from holter.storage.series import SeriesBatch
 PIECES_AT_ONCE = 4
 """So much of one journal is read before it is another run's turn."""
 CONSOLE_EVERY_NS = 1_000_000_000
+# Whoever was there when a run died says why before long; after that we judge by what there is.
+JUDGED_WITHIN_NS = 2_000_000_000
+OURS = "server"
+"""Stands for a journal where a verdict is our own."""
 
 
 class Change(msgspec.Struct):
@@ -106,6 +119,8 @@ class FollowedRun:
         elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
         if self._judged is None or self._judged[:3] != (version, late, elsewhere):
             theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
+            if not late and awaited_evidence(self._digests(), theirs_ns, within_ns=JUDGED_WITHIN_NS):
+                return projected
             self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
         return msgspec.structs.replace(projected, row=with_verdict(projected.row, self._judged[3]))
 
@@ -246,11 +261,28 @@ class FollowedRun:
 
     def _judge(self, now_ns: int, lateness: Lateness) -> LoadedRun | None:
         """All that can be told about its end, and why; None where it can't be read."""
-        try:
-            loaded = load_run(self._directory, now_ns=now_ns, lateness=lateness)
-        except JournalError:
+        if self.trouble:
             return None
-        return judge(loaded, self._sightings) if loaded is not None else None
+        loaded = put_together(self._directory, self._digests(), now_ns=now_ns, lateness=lateness)
+        if loaded is None:
+            return None
+        words = judged_words(self._storage, self.run)
+        judged = judge(loaded, self._sightings, words=words)
+        if judged.explanation not in map(read_explanation, words):
+            keep_verdict(self._storage, judged)
+        return judged
+
+
+def keep_verdict(storage: Storage, judged: LoadedRun) -> None:
+    """Have whoever asks read it in the index. Raises StorageError."""
+    if (record := as_record(judged)) is not None:
+        event = Event(record.at_ns, OURS, 0, type(record).__name__, msgspec.to_builtins(record))
+        storage.console.add_events(judged.view.id, [event])
+
+
+def judged_words(storage: Storage, run: str) -> list[Judged]:
+    """What was made of the end of a run, by sidecars, commands and us, in the order of time. Raises StorageError."""
+    return [msgspec.convert(event.fields, Judged) for event in storage.console.events(run, [Judged.__name__])]
 
 
 def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
@@ -260,7 +292,11 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
     return msgspec.structs.replace(
-        row, state=loaded.view.state, because=loaded.outcome.because, cause=loaded.view.cause
+        row,
+        state=loaded.view.state,
+        because=loaded.outcome.because,
+        cause=loaded.view.cause,
+        rules=loaded.explanation.rules if loaded.explanation and loaded.explanation.rules else row.rules,
     )
 
 
