@@ -48,16 +48,14 @@ def build_page(root: Path) -> bool:
         return False
     if is_current(root):
         return True
-    node, npm = find_node()
-    path = os.pathsep.join([str(Path(node).parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "NO_COLOR": "1", "PATH": path}
+    node, _ = find_node()
     page = page_folder(root)
     # Beside its place first: a server that has the one before in use keeps it.
     made = page.with_name(f".page-{os.getpid()}")
     try:
-        _install(root, npm, environment)
+        install_packages(root / "ui", has_tools=(root / ".git").exists())
         vite = [node, "node_modules/vite/bin/vite.js", "build", "--logLevel", "warn", "--outDir", str(made)]
-        _run(vite, root / "ui", environment)
+        _run(vite, root / "ui", node)
         (made / STAMP).write_text(stamp_of(root))
         shutil.rmtree(page, ignore_errors=True)
         made.rename(page)
@@ -93,16 +91,15 @@ def _sources(ui: Path) -> Iterator[Path]:
             yield Path(folder, name)
 
 
-def _install(root: Path, npm: list[str], environment: dict[str, str]) -> None:
-    """Install what the lock file says, unless it is there; in a checkout with the tools of developers."""
-    ui = root / "ui"
-    is_checkout = (root / ".git").exists()
-    wanted = hashlib.sha256((ui / "package-lock.json").read_bytes()).hexdigest() + (" dev" if is_checkout else "")
-    note = ui / "node_modules" / ".holter-lock"
+def install_packages(folder: Path, *, has_tools: bool = True) -> None:
+    """Install what the lock file of a folder says, unless it is there; without the tools of developers where asked."""
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest() + (" dev" if has_tools else "")
+    note = folder / "node_modules" / ".holter-lock"
     if note.is_file() and note.read_text() == wanted:
         return
+    node, npm = find_node()
     options = ["--no-audit", "--no-fund", "--no-progress", "--ignore-scripts"]
-    _run([*npm, "ci", *options, *([] if is_checkout else ["--omit=dev"])], ui, environment)
+    _run([*npm, "ci", *options, *([] if has_tools else ["--omit=dev"])], folder, node)
     note.write_text(wanted)
 
 
@@ -132,7 +129,9 @@ def _system_node() -> str | None:
         return None
 
 
-def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+def _run(command: list[str], folder: Path, node: str) -> None:
+    path = os.pathsep.join([str(Path(node).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "NO_COLOR": "1", "PATH": path}
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False

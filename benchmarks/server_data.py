@@ -12,7 +12,7 @@ from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.records import Configured, Described, Opened, Totals
-from holter.storage.runs import RunRow
+from holter.model.run_row import RunRow
 
 STARTED_NS = 1_700_000_000_000_000_000
 HOST = "another-machine"

@@ -24,7 +24,7 @@ FIRST = "held = next(iter(run.variables())); print(json.dumps([held.name, held.f
 ORDINARY = """
 import json, time
 import numpy, torch
-from holter.client.memory.variables import variables
+from holter.memory.variables import variables
 model = torch.nn.Sequential(*[torch.nn.Linear(128, 128) for _ in range(20)])
 optimizer = torch.optim.Adam(model.parameters())
 model(torch.ones(1, 128)).sum().backward()

@@ -9,12 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holter.api.door import Api
+    from holter.api.recorded_runs import Api
     from holter.client.active import alert, config, finish, flush, log, mark_preempting, save, summary
-    from holter.client.memory.profiling import profile_memory
     from holter.client.opening import init
     from holter.client.run import Run
     from holter.errors import HolterError, NoRun, UsageError
+    from holter.memory.profiling import profile_memory
     from holter.version import __version__
 
     run: Run | None
@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "holter.api.door": "Api",
+    "holter.api.recorded_runs": "Api",
     "holter.client.active": "alert config finish flush log mark_preempting save summary",
     "holter.client.extension": "load_ipython_extension unload_ipython_extension",
-    "holter.client.memory.profiling": "profile_memory",
+    "holter.memory.profiling": "profile_memory",
     "holter.client.opening": "init",
     "holter.client.run": "Run",
     "holter.errors": "HolterError NoRun UsageError",
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  any of the names above
     for home, names in _HOMES.items():
         if name in names.split():
             importlib.import_module("holter.lean").load_msgspec()
-            if home.startswith("holter.client"):
+            if home.startswith(("holter.client", "holter.memory")):
                 # It tells a spawned process which run its parent records.
                 importlib.import_module("holter.client.opening")
             value = globals()[name] = getattr(importlib.import_module(home), name)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holter.cli.rules_page import one_line, rules_page
+from holter.cli.rules_page import rules_page
 from holter.diagnosis.loading import load_rules
 
 ROOT = Path(__file__).parents[2]
@@ -43,4 +43,4 @@ def test_the_page_of_causes_is_what_the_rules_say() -> None:
 
 
 def test_every_rule_begins_with_a_sentence_that_fits_a_line() -> None:
-    assert {rule.cause: one_line(rule) for rule in load_rules() if not 10 < len(one_line(rule)) < 160} == {}
+    assert {rule.cause: rule.in_short for rule in load_rules() if not 10 < len(rule.in_short) < 160} == {}

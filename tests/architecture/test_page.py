@@ -1,7 +1,6 @@
 """Guards the web page: its weight, its types, and that nothing untrusted becomes markup."""
 
 import gzip
-import json
 import re
 import subprocess
 import sys
@@ -87,10 +86,3 @@ def test_the_types_are_those_of_the_server(tmp_path: Path) -> None:
     made = tmp_path / "schema.d.ts"
     subprocess.run([sys.executable, ROOT / "scripts" / "page-types", made], check=True, timeout=100)
     assert made.read_text() == GENERATED.read_text(), "the API has changed: python scripts/page-types"
-
-
-def test_the_lock_is_that_of_the_package() -> None:
-    lock = json.loads((ROOT / "ui" / "package-lock.json").read_text())["packages"][""]
-    package = json.loads((ROOT / "ui" / "package.json").read_text())
-    assert lock["dependencies"] == package["dependencies"]
-    assert lock["devDependencies"] == package["devDependencies"]

@@ -96,10 +96,12 @@ def test_a_workspace_is_wholly_in_its_address(watched: Watched, server: Served, 
     page.get_by_label("Smoothing").fill("0.6")
     page.get_by_label("Lines:").select_option("50")
     page.get_by_role("button", name="Large").click()
-    choose(page, "train/loss", "Move before")
+    choose(page, "train/accuracy", "Move before")
     choose(page, "train/loss", "Taller")
+    choose(page, "train/loss", "Show all values")
     choose(page, "train/loss", "Show flush marks")
     page.get_by_label(re.compile("Search metrics")).fill("loss|acc|images")
+    page.get_by_role("article", name="train/loss").scroll_into_view_if_needed()
     box = page.get_by_role("article", name="train/loss").get_by_role("img").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
@@ -108,7 +110,7 @@ def test_a_workspace_is_wholly_in_its_address(watched: Watched, server: Served, 
     page.mouse.up()
     expect(page.get_by_role("button", name="Zoom")).to_be_visible()
     page.mouse.move(5, 5)
-    named = "q sort cols hide select table x log smooth lines size order tall flushes pin closed metrics from to"
+    named = "q sort cols hide select table x log smooth lines size order tall whole flushes pin closed metrics from to"
     expect(page).to_have_url(re.compile("".join(rf"(?=.*\b{name}=)" for name in named.split())))
     assert_kept(page, another)
     page.get_by_role("button", name="Zoom").click()  # a run may be over before the stretch begins

@@ -60,15 +60,93 @@ def line_of(page: Page, metric: str, name: str) -> dict[str, list[list[float]]]:
     return line
 
 
+def crosses(page: Page, metric: str) -> list[list[list[float]]]:
+    strokes = [each for each in drawn(page, metric, "stroke") if each["style"] == token(page, "--death")]
+    return [each["path"] for each in strokes if each["path"]]
+
+
 def test_the_line_of_a_dead_run_ends_in_a_cross_and_no_other_does(workspace: Page) -> None:
-    crosses = [
-        each for each in drawn(workspace, "train/loss", "stroke") if each["style"] == token(workspace, "--death")
-    ]
-    [[one, two, *_]] = [each["path"] for each in crosses if each["path"]]
-    assert [len(each["path"]) for each in crosses if each["path"]] == [4]
+    [[one, two, *rest]] = crosses(workspace, "train/loss")
+    assert len(rest) == 2
     middle = [(one[0] + two[0]) / 2, (one[1] + two[1]) / 2]
     assert middle == pytest.approx(line_of(workspace, "train/loss", "killed")["path"][-1], abs=0.01)
     assert middle != pytest.approx(line_of(workspace, "train/loss", "fine")["path"][-1], abs=0.01)
+
+
+def test_a_line_that_only_leaves_the_zoom_has_no_cross_there(stranger: Watched, gallery: Served) -> None:
+    stranger.come_to(gallery)
+    stranger.page.add_init_script(SPY)
+    for zoom, many in (("from=20&to=150", 0), ("from=20&to=199.5", 1)):
+        page = stranger.open(f"/p/vision?{zoom}")
+        wait_until(lambda page=page: len(drawn(page, "train/loss", "stroke")) > 2)
+        assert len(crosses(page, "train/loss")) == many
+
+
+def test_a_cross_stays_on_the_value_that_was_logged(workspace: Page) -> None:
+    before = crosses(workspace, "train/loss")
+    workspace.get_by_label("Smoothing").fill("0.95")
+    wait_until(lambda: any(each["alpha"] < 0.3 for each in drawn(workspace, "train/loss", "stroke")))
+    ghosts = [each for each in drawn(workspace, "train/loss", "stroke") if each["style"] == colour(workspace, "killed")]
+    [[one, two, *_]] = crosses(workspace, "train/loss")
+    assert [(one[0] + two[0]) / 2, (one[1] + two[1]) / 2] == pytest.approx(ghosts[0]["path"][-1], abs=0.01)
+    assert before != []
+
+
+def test_few_points_are_dots_and_are_not_smoothed(workspace: Page) -> None:
+    line = line_of(workspace, "val/loss", "fine")["path"]
+    workspace.get_by_label("Smoothing").fill("0.9")
+    wait_until(lambda: any(each["alpha"] < 0.3 for each in drawn(workspace, "train/loss", "stroke")))
+    assert line_of(workspace, "val/loss", "fine")["path"] == line
+    fills = [each for each in drawn(workspace, "val/loss", "fill") if each["style"] == colour(workspace, "fine")]
+    assert len(line) == 20
+    dots = [[[x - 2, y] for x, y in each["path"]] for each in fills if len(each["path"]) == 20]
+    assert dots == [[pytest.approx(place) for place in line]]
+
+
+SWEEP = """
+import math, holter
+for at in range(6):
+    run = holter.init(project="sweep", name=f"run{at}")
+    for step in range(300):
+        loss = 0.3 + 0.01 * at + 3 * math.exp(-step / 10) + 0.01 * math.sin(step * (at + 1))
+        run.log({"loss": loss * 1e6 if at == 3 and step > 150 else loss})
+    run.finish()
+"""
+
+
+def test_one_run_that_diverged_does_not_flatten_the_others_and_is_said(watched: Watched, server: Served) -> None:
+    run(SWEEP)
+    wait_until(lambda: server.http.get("/runs?project=sweep").json()["total"] == 6)
+    watched.page.add_init_script(SPY)
+    page = watched.open("/p/sweep")
+    chart = page.get_by_role("article", name="loss")
+    chip = chart.get_by_role("button", name="1 outlier hidden · Show")
+    expect(chip).to_have_attribute("title", "Outside what is shown: run3")
+
+    def highest() -> float:
+        return max(float(each.replace("k", "e3").replace("M", "e6")) for each in heights(page))
+
+    assert highest() < 2
+    wedges = [each for each in drawn(page, "loss", "fill") if each["style"] == colour(page, "run3")]
+    assert len(wedges) == 1
+    page.get_by_label("Select run3").check()
+    expect(chip).to_have_count(0)
+    wait_until(lambda: highest() > 1e5)
+    page.get_by_label("Select run3").uncheck()
+    chip.click()
+    expect(page).to_have_url(re.compile("whole=loss"))
+    expect(chip).to_have_count(0)
+    wait_until(lambda: highest() > 1e5)
+    chart.get_by_role("button", name="Menu of loss").click()
+    page.get_by_role("menuitem", name="Show the usual range").click()
+    expect(chip).to_be_visible()
+
+
+def heights(page: Page) -> list[str]:
+    """The words of the axis that goes up: the ones that are not in the lowest line."""
+    texts = drawn(page, "loss", "text")
+    lowest = max(each["y"] for each in texts)
+    return [each["text"] for each in texts if each["y"] < lowest - 2]
 
 
 def test_a_smoothed_line_has_the_raw_one_as_its_ghost(workspace: Page) -> None:
@@ -77,7 +155,7 @@ def test_a_smoothed_line_has_the_raw_one_as_its_ghost(workspace: Page) -> None:
     wait_until(lambda: any(each["alpha"] < 0.3 for each in drawn(workspace, "train/loss", "stroke")))
     ours = [each for each in drawn(workspace, "train/loss", "stroke") if each["style"] == colour(workspace, "fine")]
     ghost, smoothed = ours
-    assert ghost["alpha"] == pytest.approx(0.28)
+    assert ghost["alpha"] == pytest.approx(0.22)
     assert smoothed["alpha"] == 1
 
     def roughness(path: list[list[float]]) -> float:
@@ -91,7 +169,7 @@ def test_a_group_is_a_mean_within_its_band(workspace: Page) -> None:
     workspace.get_by_label("Group:").select_option("config.model.layers")
     expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("1 group")
     wait_until(lambda: any(each["alpha"] < 0.2 for each in drawn(workspace, "train/loss", "fill")))
-    [band] = [each for each in drawn(workspace, "train/loss", "fill") if each["alpha"] == pytest.approx(0.13)]
+    [band] = [each for each in drawn(workspace, "train/loss", "fill") if each["alpha"] == pytest.approx(0.15)]
     [mean] = [each for each in drawn(workspace, "train/loss", "stroke") if each["style"] == band["style"]]
     heights = [y for _, y in band["path"]]
     assert all(min(heights) - 0.01 <= y <= max(heights) + 0.01 for _, y in mean["path"])
@@ -139,6 +217,9 @@ def test_a_logarithmic_scale_gives_the_same_room_to_the_same_ratio(workspace: Pa
         heights = {each["text"]: each["y"] for each in drawn(workspace, "train/loss", "text")}
         return heights["1"] - heights["2"], heights["2"] - heights["3"]
 
+    workspace.get_by_role("button", name="Menu of train/loss").click()
+    workspace.get_by_role("menuitem", name="Show all values").click()
+    wait_until(lambda: "3" in words(workspace, "train/loss"))
     assert rooms()[0] == pytest.approx(rooms()[1], abs=1.1)
     workspace.get_by_role("button", name="Log y").click()
     wait_until(lambda: rooms()[0] > 1.2 * rooms()[1])

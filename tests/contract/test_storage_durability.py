@@ -14,11 +14,12 @@ import pytest
 
 from holter.errors import NewerStorage, StorageDamaged, StorageFailing, StorageFull
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.storage.embedded.database import Database
 from holter.storage.opening import Storage, load_engine, open_storage
-from holter.storage.runs import RunQuery, RunRow
+from holter.storage.runs import RunQuery
 from holter.storage.series import Line
 from holter.testing.clocks import FakeClock
 from holter.testing.writes import are_same, expected, long_journals, replay

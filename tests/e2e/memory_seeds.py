@@ -6,7 +6,7 @@ OPEN = """
 import ctypes, functools, gc, json
 import numpy as np, torch
 import holter
-from holter.client.memory.readings import rss_bytes
+from holter.memory.readings import rss_bytes
 run = holter.init(project="notebook")
 decoy = np.ones(2_000_000)
 def rss_mib():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import holter
-from holter.api.door import Api
+from holter.api.recorded_runs import Api
 from tests.e2e.programs import data_directory, run, sidecars, start, wait_until
 from tests.e2e.servers import ui
 

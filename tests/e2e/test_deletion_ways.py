@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.api.door import Api
+from holter.api.recorded_runs import Api
 from holter.catalog.change.deletions import Deletions
 from tests.e2e.programs import data_directory, run, sidecars, wait_until
 from tests.e2e.servers import Served, holter, stream, team_server, ui

@@ -99,8 +99,8 @@ def test_a_stranger_who_has_the_leaders_own_address_gets_neither_a_byte_nor_a_de
     ours, theirs = socket.socketpair()
     lead = sharing.take_lead(str(tmp_path))
     assert lead is not None
-    address = lead.door.getsockname()
-    lead.door.close()  # as a leader that is just leaving: its lock is the last to go
+    address = lead.listener.getsockname()
+    lead.listener.close()  # as a leader that is just leaving: its lock is the last to go
     with ours, theirs, stranger(address[1:].decode()) as heard:
         assert sharing.hand_over(watch, ours, pidfd=-1) is None
         assert heard.readline() == "0 0\n"
@@ -112,7 +112,7 @@ def test_the_address_of_a_leader_is_another_each_time_and_for_its_user_alone_to_
     for _ in range(2):
         lead = sharing.take_lead(str(tmp_path))
         assert lead is not None
-        addresses.add(lead.door.getsockname())
+        addresses.add(lead.listener.getsockname())
         lead.close()
     (lock,) = tmp_path.glob("sidecar-*.lock")
     assert len(addresses) == 2
@@ -128,7 +128,7 @@ os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 guest = socket.socket(socket.AF_UNIX); guest.connect(b"\\0" + sys.argv[1].encode())
 socket.send_fds(guest, [b'{{"type": "watch"}}'], [0, 1])
 """
-    name = lead.door.getsockname()[1:].decode()
+    name = lead.listener.getsockname()[1:].decode()
     subprocess.run([sys.executable, "-c", knock, name], check=True, timeout=30)
     before = os.listdir("/proc/self/fd")
     assert lead.accept() is None
@@ -142,7 +142,7 @@ def test_what_is_no_message_of_ours_leaves_no_descriptor_behind(tmp_path: Path) 
     before = len(os.listdir("/proc/self/fd"))
     for message in (b"nonsense\n", b'{"type":"ended","journal":"x"}\n'):
         with socket.socket(socket.AF_UNIX) as guest:
-            guest.connect(lead.door.getsockname())
+            guest.connect(lead.listener.getsockname())
             socket.send_fds(guest, [message], [0, 1])
         assert lead.accept() is None
     assert len(os.listdir("/proc/self/fd")) == before

@@ -217,7 +217,7 @@ def test_nothing_is_recorded_where_holter_is_disabled(tmp_path: Path) -> None:
 def test_hooks_that_fail_take_themselves_off_without_a_word(tmp_path: Path) -> None:
     with kernel_in(tmp_path, HOLTER_STRICT="") as kernel:
         kernel.run(OPEN)
-        kernel.run("from holter.client.notebook.process_memory import ProcessMemory\nProcessMemory.rss_bytes = None")
+        kernel.run("from holter.client.notebook import cells\ncells.rss_bytes = None")
         answer = kernel.run("print('fine')")
         assert (answer.status, answer.stdout, answer.stderr, answer.error) == ("ok", "fine\n", "", "")
         count = "print([each for each in get_ipython().events.callbacks['pre_run_cell'] if 'holter' in repr(each)])"

@@ -10,10 +10,10 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import httpx
 import pytest
 
-from build_page import find_node
+from build_page import find_node, install_packages
 from tests.e2e.servers import API, Served, holter, team_server
 
-SCRIPT = Path(__file__).parents[2] / "ui" / "tests" / "oidc" / "server.mjs"
+FOLDER = Path(__file__).with_name("oidc")
 SECRET = "a secret: with + signs & so on"
 
 
@@ -21,14 +21,15 @@ class LoginServer:
     """oidc-provider, in Node."""
 
     def __init__(self) -> None:
+        install_packages(FOLDER)
         node, _ = find_node()
         self.process = subprocess.Popen(
-            [node, str(SCRIPT)],
+            [node, "server.mjs"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            cwd=SCRIPT.parents[2],
+            cwd=FOLDER,
         )
         self.issuer = self._line()
 

@@ -259,6 +259,32 @@ def test_a_mark_and_its_undo_are_seen_at_once_and_by_commands(server: Served) ->
     assert server.get(f"/runs/{run_id}")["state"] == "failed"
 
 
+def test_what_a_person_says_of_the_cause_stands_beside_the_verdict_everywhere(server: Served) -> None:
+    run_id = record(RAISE="1")
+    wait_until(lambda: ended(server, run_id))
+    known = {each["cause"]: each["in_short"] for each in server.get("/causes")["causes"]}
+    assert known["gpu-out-of-memory"]
+    assert "memory-leak" not in known
+    asked = {"cause": "gpu-out-of-memory", "reason": "nvidia-smi showed 79/80 GB"}
+    [told] = server.post(f"/runs/{run_id}/marks", asked)["marks"]
+    assert (told["cause"], told["state"]) == ("gpu-out-of-memory", "")
+    shown, verdict = server.get(f"/runs/{run_id}"), server.get(f"/runs/{run_id}/verdict")
+    assert (shown["cause"], shown["mark"], verdict["cause"]) == ("uncaught-exception", None, "uncaught-exception")
+    assert shown["cause_mark"] == verdict["cause_mark"]
+    assert verdict["cause_mark"] | {"at": 0, "by": ""} == asked | {"verdict": "uncaught-exception", "at": 0, "by": ""}
+    [listed] = json.loads(holter("ls", "--json").stdout)["runs"]
+    assert (listed["cause"], listed["cause_mark"]) == ("uncaught-exception", verdict["cause_mark"])
+    assert "says that it was gpu-out-of-memory: nvidia-smi showed 79/80 GB" in holter("show", run_id).stdout
+    server.post(f"/runs/{run_id}/marks", {"state": "crashed", "reason": "the node was broken"})
+    assert server.http.delete(f"/runs/{run_id}/marks", params={"what": "cause"}).status_code == 200
+    assert (server.get(f"/runs/{run_id}/verdict")["cause_mark"], server.get(f"/runs/{run_id}")["state"]) == (
+        None,
+        "crashed",
+    )
+    for wrong in ({"reason": "x"}, {"cause": "gremlins", "reason": "x"}, {"cause": "none", "reason": " "}):
+        assert server.http.post(f"/runs/{run_id}/marks", json=wrong).status_code == 400
+
+
 def test_a_run_that_lives_can_be_neither_marked_nor_deleted(server: Served) -> None:
     program, run_id = begin()
     with program:

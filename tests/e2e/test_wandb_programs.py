@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.api.door import Api
+from holter.api.recorded_runs import Api
 from holter.catalog.catalog import Catalog
 from holter.model.records import Alerted
 from holter.recording.login import save_login

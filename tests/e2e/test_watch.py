@@ -169,6 +169,21 @@ def test_the_id_stands_alone_on_stdout_and_json_has_more(sleeper: subprocess.Pop
     assert again.stderr == f"holter: process {sleeper.pid} is recorded already: `holter show {found['run']}`\n"
 
 
+def test_where_nothing_can_be_written_the_run_goes_to_a_temporary_directory(
+    sleeper: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    place = {"HOLTER_DIR": "/proc/nowhere", "TMPDIR": str(tmp_path)}
+    done = holter("watch", str(sleeper.pid), "--json", **place)
+    directory = json.loads(done.stdout)["directory"]
+    assert directory.startswith(str(tmp_path))
+    assert done.stderr.startswith("holter: can't record in /proc/nowhere/runs/")
+    assert f"this run goes to {directory}" in done.stderr
+    wait_until(lambda: rows(directory, writer="sidecar"))
+    sleeper.kill()
+    sleeper.wait()
+    wait_until(lambda: not sidecars(directory))
+
+
 def test_a_program_that_records_itself_is_not_watched_again(tmp_path: Path) -> None:
     source = "import time, holter\nrun = holter.init()\nprint(run.id, flush=True)\ntime.sleep(60)"
     env = {**os.environ, "HOLTER_QUIET": "1"}

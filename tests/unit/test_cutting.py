@@ -3,10 +3,9 @@
 import pytest
 
 from holter.client.capture.description import describe
-from holter.client.capture.texts import bounded
 from holter.client.shortened import text_of
 from holter.client.values import Room, plain
-from holter.model.cutting import first_words, last_words
+from holter.model.cutting import bounded, first_words, last_words
 from holter.model.masking import Masking
 from tests.secret_samples import ONE_LINE, Sample
 

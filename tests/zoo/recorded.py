@@ -1,29 +1,31 @@
 """The evidence of deaths as files: a death that has happened once is judged again in a millisecond.
 
 `make zoo ZOO_ARGS=--record` writes one file for each mode below `recordings/evidence`, with the evidence that
-`holter why` had before it when the fault was provoked for real; `test_recorded_deaths.py` judges all of them.
+`holter why` had before it when the fault was provoked for real; `test_recorded_deaths.py` judges all of them. Below
+`recordings/reported` are those that people sent: what `holter why --wrong` printed, as it is.
 """
 
-import json
 import lzma
 import os
 import platform
 import re
-import socket
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from holter.model.evidence import Evidence, Memory
+from holter.catalog.judge.explaining import LEFT_IN_ORDER, unheard_request
+from holter.catalog.present.impersonal import impersonal as without_names
+from holter.diagnosis.ranking import diagnose
+from holter.model.evidence import Evidence
+from holter.model.state import FINISHED
 from tests.zoo.modes import Mode
 
 PLACE = Path(__file__).parent / "recordings" / "evidence"
+REPORTED = Path(__file__).parent / "recordings" / "reported"
 CHECKOUT = Path(__file__).parents[2]
-PRIVATE_FACTS = ("cpu_model", "environment", "gpus", "packages")
-LINES_KEPT = 200
-"""Of the console: what is said before that decides nothing."""
 
 
 class Death(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +37,19 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence
 
 
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """What it was, from somebody who knows; `none` for a normal end."""
+
+    cause: str
+    reason: str
+
+
+class Report(Death, frozen=True, kw_only=True):
+    """A death of which somebody said that the verdict was wrong."""
+
+    says: Claimed
+
+
 def path_of(mode: Mode) -> Path:
     """Where the deaths of a mode are kept."""
     return PLACE / (re.sub(r"[^a-z]+", "-", mode.name) + ".jsonl.xz")
@@ -44,8 +59,27 @@ def read_deaths(path: Path) -> list[Death]:
     """All deaths of a file; none where it is not there."""
     if not path.exists():
         return []
-    with lzma.open(path) as file:
+    with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
         return [msgspec.json.decode(line, type=Death) for line in file]
+
+
+def read_reports(path: Path) -> list[Report]:
+    """All deaths of an export of `holter why --wrong`."""
+    return [msgspec.json.decode(line, type=Report) for line in path.read_bytes().splitlines()]
+
+
+def judge_again(evidence: Evidence) -> dict[str, Any]:
+    """What the rules of today say: state, cause and confidence."""
+    diagnosis = diagnose(evidence)
+    is_unsure = diagnosis.state == FINISHED and (any(unheard_request(evidence)) or not _is_known(evidence))
+    confidence = LEFT_IN_ORDER if is_unsure else diagnosis.confidence
+    return {"state": diagnosis.state, "cause": diagnosis.cause, "confidence": confidence}
+
+
+def _is_known(evidence: Evidence) -> bool:
+    """Whether somebody saw or said how it left."""
+    end = evidence.subject
+    return end.status is not None or (end.finished is not None and end.finished.how in ("finish", "context"))
 
 
 def keep_deaths(path: Path, deaths: Iterable[Death]) -> None:
@@ -59,26 +93,7 @@ def keep_deaths(path: Path, deaths: Iterable[Death]) -> None:
 
 def impersonal(evidence: Evidence, stage: Path) -> Evidence:
     """The same without the names of the machine, the checkout and the stage on which it happened."""
-    evidence = msgspec.structs.replace(
-        evidence,
-        said=evidence.said[-LINES_KEPT:],
-        memory=_without_neighbours(evidence.memory),
-        memory_of={pid: _without_neighbours(memory) for pid, memory in evidence.memory_of.items()},
-        facts={name: value for name, value in evidence.facts.items() if name not in PRIVATE_FACTS},
-    )
-    text = msgspec.json.encode(evidence).decode()
-    for real, public in _names(stage):
-        text = text.replace(json.dumps(real)[1:-1], public)
-    text = text.replace(f'"{socket.gethostname()}"', '"node-1"')  # as a part of other words it means something else
-    return msgspec.json.decode(text, type=Evidence)
-
-
-def _without_neighbours(memory: Memory) -> Memory:
-    """Who else was on the machine is told by sizes alone."""
-    if memory.holders is None:
-        return memory
-    holders = [each if each.is_ours else msgspec.structs.replace(each, name="neighbour") for each in memory.holders]
-    return msgspec.structs.replace(memory, holders=tuple(holders))
+    return without_names(evidence, _names(stage))
 
 
 def _names(stage: Path) -> Iterable[tuple[str, str]]:

@@ -16,6 +16,7 @@ from holter.model.records import (
     KINDS,
     Alerted,
     Beat,
+    CauseMarked,
     CellEnded,
     CellStarted,
     ChildExited,
@@ -187,6 +188,7 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
         Looked(at_ns=43, source="counters", pid=4711, found={"host_kills": 1}),
         Edited(at_ns=44, by="ann", name="better", tags=("kept",)),
         KernelAsked(at_ns=47, kind="restart", is_busy=True),
+        CauseMarked(at_ns=49, cause="disk-full", reason="df", by="ann", verdict="nonzero-exit"),
     ]
 
 

@@ -4,6 +4,7 @@ import { tableOf, toCsv } from "../src/chart/table";
 import { usefulSetting } from "../src/workspace/crowd";
 import { joinNames, splitNames } from "../src/workspace/names";
 import { moved, ordered } from "../src/workspace/order";
+import { endsWithin, shownRun } from "../src/workspace/shown";
 import { closedAtFirst, findSections, matcher } from "../src/workspace/sections";
 
 const line = (name: string, x: number[], y: number[]): Line => ({ id: name, name, colour: "#000000", x: Float64Array.from(x), y: Float64Array.from(y) });
@@ -43,15 +44,21 @@ describe("the order of charts", () => {
 
 describe("sections", () => {
   test("go by what stands before the slash: training first, the machine last, pins before all", () => {
-    const keys = ["loss", "system/h/cpu", "val/loss", "train/loss", "zeta/x", "train/acc"];
+    const keys = ["loss", "system/h/cpu", "val/loss", "train/a_rate", "train/total_loss", "zeta/x", "train/acc"];
     const found = findSections(keys, { pinned: ["val/loss"], order: ["train/acc"], matches: () => true });
     expect(found.map((section) => [section.name, section.metrics])).toEqual([
       ["Pinned", ["val/loss"]],
       ["charts", ["loss"]],
-      ["train", ["train/acc", "train/loss"]],
+      ["train", ["train/acc", "train/total_loss", "train/a_rate"]],
       ["zeta", ["zeta/x"]],
       ["system", ["system/h/cpu"]],
     ]);
+  });
+
+  test("begin with their losses", () => {
+    const keys = ["train/accuracy", "train/grad_norm", "train/loss", "train/lossless_ratio", "train/nll"];
+    const [found] = findSections(keys, { pinned: [], order: [], matches: () => true });
+    expect(found!.metrics).toEqual(["train/loss", "train/nll", "train/accuracy", "train/grad_norm", "train/lossless_ratio"]);
   });
 
   test("beyond the first two hundred charts they are closed at first, as is the machine's", () => {
@@ -96,7 +103,7 @@ describe("a chart as a table", () => {
   const lines = [line("one", [0, 2], [0.5, 0.25]), line("=two, \"quoted\"", [0, 1], [NaN, 3])];
 
   test("has a row for each place of any line", () => {
-    expect(tableOf(lines, (each) => each.y).rows).toEqual([
+    expect(tableOf(lines).rows).toEqual([
       { x: 0, values: [0.5, NaN] },
       { x: 1, values: [undefined, 3] },
       { x: 2, values: [0.25, undefined] },
@@ -104,6 +111,22 @@ describe("a chart as a table", () => {
   });
 
   test("is CSV whose names no spreadsheet takes for formulas", () => {
-    expect(toCsv(tableOf(lines, (each) => each.y), "step")).toBe(`step,one,"'=two, ""quoted"""\n0,0.5,NaN\n1,,3\n2,0.25,\n`);
+    expect(toCsv(tableOf(lines), "step")).toBe(`step,one,"'=two, ""quoted"""\n0,0.5,NaN\n1,,3\n2,0.25,\n`);
+  });
+});
+
+describe("a run that died", () => {
+  const run = shownRun({ id: "r1", name: "", state: "crashed", started_at: 1000, ended_at: 1600, last_step: 500 });
+
+  test("has its mark where it ended, and not where a zoom does", () => {
+    expect([null, { low: 0, high: 499 }, { low: 400, high: 500 }].map((zoom) => endsWithin(run, "step", zoom))).toEqual([true, false, true]);
+    expect([{ low: 0, high: 599 }, { low: 0, high: 601 }].map((zoom) => endsWithin(run, "relative", zoom))).toEqual([false, true]);
+    expect([{ low: 1000, high: 1500 }, { low: 1000, high: 1700 }].map((zoom) => endsWithin(run, "time", zoom))).toEqual([false, true]);
+    expect(endsWithin(run, "metric", { low: 0, high: 1e9 })).toBe(false);
+  });
+
+  test("is known by its id where it has no name; one that lives has no last step to draw anew", () => {
+    expect(run).toMatchObject({ name: "r1", hasDied: true, isLive: false, lastStep: 500 });
+    expect(shownRun({ id: "r2", name: "n", state: "running", started_at: 0, ended_at: null, last_step: 7 })).toMatchObject({ isLive: true, lastStep: null });
   });
 });

@@ -1,18 +1,30 @@
 import { expect, test } from "vitest";
-import { lowerBound, nearest, smooth } from "../src/chart/line";
+import { lowerBound, nearest, smooth, smoothingUnit } from "../src/chart/line";
+
+const steps = (many: number) => Float64Array.from({ length: many }, (_, at) => at);
 
 test("smoothing is not pulled to zero at the start, and a constant stays what it is", () => {
-  expect([...smooth(Float64Array.of(5, 5, 5, 5), 0.9)]).toEqual([5, 5, 5, 5].map((value) => expect.closeTo(value, 12)));
-  const [first, second] = smooth(Float64Array.of(1, 0), 0.5);
+  expect([...smooth(steps(4), Float64Array.of(5, 5, 5, 5), 0.9, 1)]).toEqual([5, 5, 5, 5].map((value) => expect.closeTo(value, 12)));
+  const [first, second] = smooth(steps(2), Float64Array.of(1, 0), 0.5, 1);
   expect(first).toBe(1);
   expect(second).toBeCloseTo(1 / 3, 12);
 });
 
 test("smoothing keeps gaps and does not carry them on", () => {
-  const found = smooth(Float64Array.of(2, NaN, 2, Infinity, 2), 0.6);
+  const found = smooth(steps(5), Float64Array.of(2, NaN, 2, Infinity, 2), 0.6, 1);
   expect(found[1]).toBeNaN();
   expect(found[3]).toBeNaN();
   expect(found[4]).toBeCloseTo(2, 12);
+});
+
+test("smoothing goes by the axis: points that are far apart hardly lag", () => {
+  const unit = smoothingUnit([{ x: steps(501) }, { x: new Float64Array() }]);
+  expect(unit).toBe(1);
+  const jump = (many: number) => Float64Array.from({ length: many }, (_, at) => (at < many / 2 ? 1 : 0));
+  const [dense, sparse] = [smooth(steps(500), jump(500), 0.9, unit), smooth(steps(20).map((x) => x * 25), jump(20), 0.9, unit)];
+  expect(dense[251]).toBeGreaterThan(0.5);
+  expect(sparse[10]).toBeLessThan(0.1);
+  expect(smoothingUnit([{ x: Float64Array.of(3) }])).toBe(0);
 });
 
 test("the nearest place is found in both directions and at both ends", () => {

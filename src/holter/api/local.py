@@ -11,7 +11,7 @@ import numpy as np
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.catalog.catalog import Catalog
 from holter.catalog.change.user_name import user_name
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, RunView
+from holter.catalog.read.run_view import PROGRAM, LoadedRun
 from holter.errors import NoRun, NotKept, Refused
 from holter.journal.rundir import list_segments, run_directory
 from holter.model.clock import Clock
@@ -34,26 +34,19 @@ class LocalSource:
 
     def page(self, wanted: Wanted) -> Page:
         """A page of runs."""
-        from holter.storage.filter_text import parse_filter, parse_sort
-        from holter.storage.opening import open_storage
+        from holter.storage.filter_text import parse_query
+        from holter.storage.matching import select
         from holter.storage.runs import RunQuery
 
-        views = [view for view in self._catalog.views() if wanted.project in (None, view.project)]
-        storage = open_storage("memory:")
-        storage.runs.put([_as_row(view) for view in views])
-        query = RunQuery(
-            now_ns=time.time_ns(), where=parse_filter(wanted.filter), start=wanted.offset, count=wanted.limit
-        )
-        if sort := parse_sort(wanted.sort):
-            query = msgspec.structs.replace(query, sort=sort)
-        page = storage.runs.query(query)
-        by_id = {view.id: view for view in views}
-        return Page([msgspec.to_builtins(by_id[fields["id"]]) for fields in page.runs], page.total or 0)
+        rows = [row for row in self._catalog.views() if wanted.project in (None, row.project)]
+        query = RunQuery(now_ns=time.time_ns(), start=wanted.offset, count=wanted.limit)
+        page = select(rows, parse_query(query, where=wanted.filter, sort=wanted.sort))
+        return Page([row.told() for row in page.runs], page.total or 0)
 
     def detail(self, run: str) -> dict[str, Any]:
         """One run with its configuration and summary."""
         loaded = self._load(run)
-        return {**msgspec.to_builtins(loaded.view), "facts": loaded.facts, "because": loaded.outcome.because}
+        return {**loaded.view.told(), "facts": loaded.facts, "because": loaded.view.because}
 
     def verdict(self, run: str) -> dict[str, Any]:
         """Why it ended."""
@@ -210,16 +203,3 @@ def _points(tables: "Tables", rank: int, prefix: str, key: str, /) -> list[Any]:
         lines = list(zip(*loose, strict=True))
         parts.append((*(np.array(line, np.int64) for line in lines[:4]), np.array(lines[4], float)))
     return parts
-
-
-def _as_row(view: RunView) -> Any:
-    from holter.storage.runs import RunRow
-
-    same = ("id", "project", "name", "entity", "group", "job_type", "notes", "tags", "host", "attempt", "state")
-    counts = ("cause", "rows", "steps", "last_step", "config", "summary")
-    return RunRow(
-        **{name: getattr(view, name) for name in (*same, *counts)},
-        started_ns=int(view.started_at * 1e9),
-        ended_ns=int(view.ended_at * 1e9) if view.ended_at is not None else None,
-        last_row_ns=int(view.last_row_at * 1e9) if view.last_row_at is not None else None,
-    )

@@ -1,12 +1,17 @@
-"""Where runs come from: what a server and the local directory both can be asked."""
+"""Where runs come from, a server or the local directory, and what both are asked and answer."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from holter.api.local import LocalSource
+    from holter.api.remote import RemoteSource
+
+Source: TypeAlias = "LocalSource | RemoteSource"
+"""Both raise NoRun for a run that is not there."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -50,48 +55,3 @@ class FileEntry(msgspec.Struct, frozen=True):
 
     path: str
     size: int
-
-
-class RunSource(Protocol):
-    """What is known of runs, and what can be done to them. All raise NoRun for one that is not there."""
-
-    def page(self, wanted: Wanted) -> Page:
-        """A page of runs. Raises FilterError."""
-
-    def detail(self, run: str) -> dict[str, Any]:
-        """One run with its configuration and summary."""
-
-    def verdict(self, run: str) -> dict[str, Any]:
-        """Why it ended, as `holter why --json` has it."""
-
-    def edit(self, run: str, changes: Mapping[str, Any]) -> None:
-        """Give it another name, other tags or notes."""
-
-    def delete(self, run: str) -> None:
-        """Remove it for good; not one that is alive."""
-
-
-class ContentSource(Protocol):
-    """What was recorded in runs."""
-
-    def keys(self, run: str) -> list[str]:
-        """The names of its metrics; what was measured of the machine begins with `system/`."""
-
-    def series(self, run: str, key: str) -> Series:
-        """All points of a metric."""
-
-    def sampled(self, run: str, keys: Sequence[str], *, x: str, buckets: int) -> dict[str, Sampled]:
-        """Metrics in at most so many buckets each; `x` is step, time, relative or the key of a metric."""
-
-    def console(self, run: str, count: int) -> list[str]:
-        """The last lines that it printed."""
-
-    def files(self, run: str) -> list[FileEntry]:
-        """Its files but the journals."""
-
-    def read_file(self, run: str, path: str) -> bytes:
-        """The content of one."""
-
-
-class Source(RunSource, ContentSource, Protocol):
-    """Both."""

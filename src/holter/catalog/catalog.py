@@ -8,12 +8,13 @@ from holter.catalog.change.completion import complete, complete_files
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.judge.verdict import judge
 from holter.catalog.read.ended_runs import EndedRuns
-from holter.catalog.read.run_view import LoadedRun, RunView, is_awaited, put_together, read_digests
-from holter.catalog.read.unreadable import reason_of, unreadable_view
+from holter.catalog.read.run_view import LoadedRun, is_awaited, put_together, read_digests
+from holter.catalog.read.unreadable import reason_of, unreadable_row
 from holter.errors import JournalError, NoRun, Unreadable
 from holter.journal.digest import Digest
 from holter.journal.rundir import run_directory
 from holter.model.records import KERNEL
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 
 PATIENCE_S = 2.0
@@ -43,7 +44,7 @@ class Catalog:
         self._now_ns = now_ns
         self._ended = EndedRuns(data)
 
-    def views(self, among: Container[str] | None = None) -> list[RunView]:
+    def views(self, among: Container[str] | None = None) -> list[RunRow]:
         """All runs, or those with these ids, the newest first."""
         views = []
         ids = self._ids()
@@ -56,7 +57,7 @@ class Catalog:
                 continue
             views.append(view)
         self._ended.save(only=set(ids))
-        return sorted(views, key=lambda view: (-view.started_at, view.id))
+        return sorted(views, key=lambda view: (-view.started_ns, view.id))
 
     def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
         """All about one run. Waits a moment where its process has just died and its sidecar is still writing.
@@ -124,7 +125,7 @@ class Catalog:
         except Exception as error:  # the boundary: what one run says ends no look at all of them
             raise Unreadable(f"run {os.path.basename(directory)}: {reason_of(error)}") from error
 
-    def _view(self, run: str) -> RunView | None:
+    def _view(self, run: str) -> RunRow | None:
         directory = run_directory(self.data, run)
         try:
             loaded = self._load(directory)
@@ -133,7 +134,9 @@ class Catalog:
                 self.unreadable[directory] = error.strerror or str(error)
             return None
         except Unreadable as error:
-            return unreadable_view(directory, because=str(error), at_ns=os.stat(directory).st_mtime_ns)
+            # It began when its directory was last touched, for want of a better word.
+            known = RunRow(id=run, name=run, started_ns=os.stat(directory).st_mtime_ns, directory=directory)
+            return unreadable_row(known, because=str(error))
         except JournalError as error:
             self.unreadable[directory] = str(error)
             return None

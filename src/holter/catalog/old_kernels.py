@@ -13,7 +13,7 @@ from holter.model.records import KERNEL, NUMBERS, Described
 from holter.model.state import FINISHED, RUNNING
 
 if TYPE_CHECKING:
-    from holter.catalog.read.run_view import RunView
+    from holter.model.run_row import RunRow
 
 MOST_RECENT = 50
 RECENT_S = 14 * 86_400.0
@@ -52,14 +52,14 @@ def prune_kernels(data: str, *, now: float) -> list[str]:
     return removed
 
 
-def choose_kernels(views: "Sequence[RunView]") -> "list[RunView]":
+def choose_kernels(views: "Sequence[RunRow]") -> "list[RunRow]":
     """Which of these may go, the newest being first. Pure."""
     kernels = [each for each in views if each.kind == KERNEL and each.state != RUNNING and not _is_dear(each)]
     dead = [each for each in kernels if each.state != FINISHED]
     return [each for each in kernels if each.state == FINISHED] + dead[MOST_DEAD:]
 
 
-def _is_dear(view: "RunView") -> bool:
+def _is_dear(view: "RunRow") -> bool:
     """Somebody has logged into it, or written something on it."""
     return bool(view.rows or view.notes or view.tags)
 

@@ -1,4 +1,4 @@
-"""The door of the `holter` command. Imports only the file of the command that was asked for."""
+"""The entry point of the `holter` command. Imports only the file of the command that was asked for."""
 
 import importlib
 import os

@@ -9,11 +9,12 @@ import msgspec
 from holter.catalog.present.last_word import reason
 from holter.catalog.read.damage import Damage
 from holter.catalog.read.journal_account import SOURCES, wait_status
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, RunView, process_of
+from holter.catalog.read.run_view import PROGRAM, LoadedRun, process_of
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
 from holter.model.verdicts import Stack
 
@@ -32,7 +33,8 @@ def headline(loaded: LoadedRun, seen: Look) -> str:
     """The state and its reason in one line."""
     view = loaded.view
     state = f"{view.state} (late)" if view.is_stale else view.state
-    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(reason(loaded))}"
+    told = f"{reason(loaded)}; {view.cause_mark.words}" if view.cause_mark else reason(loaded)
+    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(told)}"
 
 
 def sections(
@@ -71,7 +73,7 @@ def _pairs(named: Mapping[str, Any]) -> list[str]:
     return [*lines, f"and {rest:,} more; --json has all"] if rest else lines
 
 
-def _identity(view: RunView, now: float) -> dict[str, Any]:
+def _identity(view: RunRow, now: float) -> dict[str, Any]:
     known = {"id": view.id, "name": view.name, "project": view.project, "entity": view.entity, "group": view.group}
     known |= {"job type": view.job_type, "tags": ", ".join(view.tags), "notes": view.notes}
     ended = view.ended_at is not None and view.state != RUNNING
@@ -82,7 +84,7 @@ def _identity(view: RunView, now: float) -> dict[str, Any]:
     return {name: what for name, what in known.items() if what}
 
 
-def _last_row(view: RunView) -> str:
+def _last_row(view: RunRow) -> str:
     if view.last_row_at is None:
         return ""
     return f", the last for step {view.last_step} at {moment(view.last_row_at)}"

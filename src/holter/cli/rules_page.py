@@ -21,14 +21,8 @@ def rules_page(rules: Sequence[Rule]) -> str:
     return "\n".join(parts)
 
 
-def one_line(rule: Rule) -> str:
-    """The first sentence of the explanation, without its full stop."""
-    first = " ".join(rule.explanation.split("\n\n")[0].split())
-    return first.split(". ")[0].rstrip(".")
-
-
 def _table(heading: str, rules: Sequence[Rule]) -> str:
-    rows = [f"| [`{rule.cause}`](#{rule.cause}) | {one_line(rule).replace('|', '/')} |" for rule in rules]
+    rows = [f"| [`{rule.cause}`](#{rule.cause}) | {rule.in_short.replace('|', '/')} |" for rule in rules]
     return "\n".join([f"| {heading} | What happened |", "|---|---|", *rows, ""])
 
 

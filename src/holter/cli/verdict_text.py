@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from holter.cli.figures import clean, clock_time
 from holter.cli.stdout import NO_WIDTH, Look
 from holter.diagnosis.words import how_sure
-from holter.model.verdicts import Diagnosis, Fact, NotObservable
+from holter.model.verdicts import CauseMark, Diagnosis, Fact, NotObservable
 
 WIDEST = 100
 MOST_FACTS = 5
@@ -18,10 +18,11 @@ _PLAIN = str.maketrans({
 })  # fmt: skip
 
 
-def verdict_lines(diagnosis: Diagnosis, seen: Look, *, now: float) -> list[str]:
-    """The whole verdict, section by section."""
+def verdict_lines(diagnosis: Diagnosis, seen: Look, *, now: float, mark: CauseMark | None = None) -> list[str]:
+    """The whole verdict, section by section; `mark` is what a person says against it."""
+    said = _wrapped(f"{mark.words} ({clock_time(mark.at, now)})", seen) if mark else []
     sections = [
-        [*_wrapped(diagnosis.title, seen), *_name_and_certainty(diagnosis, seen)],
+        [*_wrapped(diagnosis.title, seen), *_name_and_certainty(diagnosis, seen), *said],
         _section("Evidence", facts_lines(diagnosis.evidence[:MOST_FACTS], seen, now=now), seen),
         _section("It could be", _bullets(_candidates(diagnosis), seen), seen),
         _section("Also involved", _bullets(diagnosis.contributing, seen), seen),

@@ -8,9 +8,11 @@ from typing import Any
 from holter.client.capture.printing import Copy, PrintedStreams
 from holter.client.capture.program import ProgramHooks
 from holter.client.run import Run
-from holter.client.sidecar_link import SidecarLink
+from holter.client.shell import is_kernel
 from holter.console.files import STDOUT
 from holter.errors import NoRun
+from holter.recording.sidecar_link import SidecarLink
+from holter.recording.voice import Voice
 
 _runs: list[Run] = []
 _last: Run | None = None
@@ -98,11 +100,12 @@ def leave_to_parent() -> None:
         run.finish()
 
 
-def link(make: Callable[[], SidecarLink]) -> SidecarLink:
-    """This process's way to its sidecar."""
+def link(voice: Voice) -> SidecarLink:
+    """This process's way to its sidecar; the voice of the first run says what comes back."""
     global _link
     if _link is None:
-        _link = make()
+        # In a notebook it would be shown below any cell that happens to run.
+        _link = SidecarLink(voice, may_mention=lambda: not is_kernel())
     return _link
 
 

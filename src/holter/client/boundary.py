@@ -1,7 +1,6 @@
 """The one place where holter's own failures stop, so that they never reach the training."""
 
 import functools
-import os
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -17,11 +16,6 @@ class Reporter(Protocol):
 
 
 S = TypeVar("S", bound=Reporter)
-
-
-def is_strict() -> bool:
-    """Tests set HOLTER_STRICT=1: there a failure of ours is a failure."""
-    return os.environ.get("HOLTER_STRICT", "") not in ("", "0")
 
 
 def harmless(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R | None]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from holter.client.threads import start_quietly
+from holter.recording.threads import start_quietly
 
 
 def in_time(work: Callable[[], object], seconds: float) -> bool:

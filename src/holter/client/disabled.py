@@ -5,11 +5,11 @@ from typing import Any
 
 from holter.client.recorder import Recorder
 from holter.client.run import Run
-from holter.client.sidecar_link import SidecarLink
 from holter.model.clock import Clock
 from holter.model.masking import Masking
 from holter.model.records import Described, Finished, Record
 from holter.recording.settings import Settings
+from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
 
 

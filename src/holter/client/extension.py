@@ -4,11 +4,10 @@ import os
 from typing import Any
 
 from holter.client import active
-from holter.client.boundary import is_strict
 from holter.client.notebook.kernel import this_kernel
 from holter.client.notebook.magics import register
 from holter.client.opening import open_kernel_run
-from holter.errors import UsageError
+from holter.errors import UsageError, is_strict
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -15,25 +15,19 @@ from holter.client.named_values import names_given
 from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.shell import current_shell, is_kernel
-from holter.client.sidecar_link import SidecarLink
 from holter.client.wandb_words import Understood
 from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
-from holter.model.clock import Clock
-from holter.model.masking import Masking
 from holter.model.records import KERNEL, Console, Described, Opened
-from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.probes.identity import identify, this_process
-from holter.recording.identity import Identity, identify_run, new_name, new_run_id
+from holter.recording.attempt import Attempt, as_message, identify_here, working_directory
+from holter.recording.identity import Identity, new_run_id
 from holter.recording.kernels import PROJECT, read_kernel, server_pid
 from holter.recording.launched import Launched, read_launched
-from holter.recording.login import chosen_upload, source_of_server
-from holter.recording.past import Bookmark, Past, recall
-from holter.recording.place import console_limit, disk_limit, make_place
+from holter.recording.login import source_of_server
+from holter.recording.past import Bookmark
 from holter.recording.settings import Settings, read_settings
-from holter.recording.spawning import linger_s
 from holter.recording.voice import Voice
-from holter.wire.way_back import Watch
 
 _REINIT = (None, True, False, "default", "return_previous", "finish_previous", "create_new")
 _used: set[str] = set()
@@ -133,31 +127,29 @@ class _Opening:
         self.place = place
         self.kind = kind
         self.config = config
-        self.clock = Clock()
-        self.process = this_process()
-        self.bookmark = Bookmark(settings.dir, settings.project) if settings.resume == "auto" else None
         launched = launched or read_launched(os.environ)
         is_theirs = launched is not None and settings.run_id == launched.run and launched.run not in _used
         self.launched = launched if is_theirs else None
-        self.identity = self._identify(launched)
-        silent = settings.silent or bool(self.identity.rank)
+        self.launcher = launched.journal if launched is not None and is_theirs else ""
+        identity = _identify(settings, launched)
+        silent = settings.silent or bool(identity.rank)
         show = _show_in_cell if is_kernel() else lambda line: False
-        self.voice = Voice(silent=silent, quiet=settings.quiet or self.launched is not None, show=show)
-        self.past = Past()
+        self.voice = Voice(silent=silent, quiet=settings.quiet or is_theirs, show=show)
+        self.attempt = Attempt(settings, this_process(), identity=identity, voice=self.voice)
 
     def open(self) -> Run:
-        directory = run_directory(self.settings.dir, self.identity.run)
-        self.past = recall(directory, self.process, launcher=self.launched.journal if self.launched else "")
-        self._settle_resume(directory)
-        directory = make_place(self.settings.dir, self.identity.run, complain=self.voice.warn, elsewhere=self.place)
-        run = self._start(directory, self._describe(), self._attempt())
-        if self.past.config or self.config:
-            run.config.update({**self.past.config, **self.config})
+        attempt = self.attempt
+        attempt.resume(launcher=self.launcher)
+        attempt.make_place(elsewhere=self.place)
+        run = self._start(attempt.describe("client", kind=self.kind))
+        if attempt.past.config or self.config:
+            run.config.update({**attempt.past.config, **self.config})
         printing = self._choose_printing(run)
         active.remember(run)
-        active.watch_program(self.identity.rank)
+        active.watch_program(attempt.rank)
         _used.add(run.id)
-        self._set_bookmark(run)
+        attempt.bookmark.write(run.id)
+        run.when_well(attempt.bookmark.clear)
         self._watch(run, printing)  # late: while a sidecar starts, it takes from us what it needs for that
         if current_shell() is not None:
             from holter.client.notebook.entry import enter  # only notebooks pay for it
@@ -170,86 +162,36 @@ class _Opening:
 
     def join(self, directory: str, described: Described, *, attempt: int) -> Run:
         """A second process of a run: it neither describes the run nor ends it."""
-        run = self._start(directory, described, attempt, is_owner=False)
+        self.attempt.lie_in(directory)
+        self.attempt.number = attempt
+        run = self._start(described, is_owner=False)
         self._choose_printing(run)
         active.remember(run)
-        active.watch_program(self.identity.rank)
+        active.watch_program(self.attempt.rank)
         return run
 
-    def _identify(self, launched: Launched | None) -> Identity:
-        parent = identify(os.getppid())
-        agent = f"{parent.boot_id}/{parent.pid}/{parent.started}" if parent else f"{os.getppid()}"
-        chosen = self.settings.run_id or (self.bookmark.read() if self.bookmark else "")
-        found = identify_run(chosen, os.environ, agent=agent)
-        # A second run of the same process, as in a sweep, is not the one run of the job or launcher any more.
-        is_given = launched is not None and launched.run == found.run
-        is_shared = is_given or (found.is_shared and not self.settings.run_id)
-        return Identity(new_run_id()) if is_shared and found.run in _used else found
+    def _start(self, described: Described, *, is_owner: bool = True) -> Run:
+        attempt = self.attempt
 
-    def _settle_resume(self, directory: str) -> None:
-        if self.settings.resume == "never" and self.past.has_history:
-            raise UsageError(f"run {self.identity.run} exists in {directory}: choose another id or resume='allow'")
-        if self.settings.resume == "must" and not self.past.has_history:
-            raise UsageError(
-                f"there is no run {self.identity.run} in {directory} to resume: check the id and HOLTER_DIR"
-            )
-
-    def _attempt(self) -> int:
-        if self.identity.attempt is not None:
-            return self.identity.attempt
-        return self.past.attempts + (0 if self.past.is_alive else 1)
-
-    def _set_bookmark(self, run: Run) -> None:
-        if self.bookmark is not None:
-            with contextlib.suppress(OSError):  # then the next program begins anew
-                self.bookmark.write(run.id)
-            run.when_well(self.bookmark.clear)
-
-    def _describe(self) -> Described:
-        now_ns = self.clock.now_ns()
-        chosen, past = self.settings, self.past.described
-        if past is not None and self.past.described_by in ("launcher", "provisioner"):
-            # Both read the same settings; what is in ours beyond that are the program's own arguments.
-            names = ("project", "name", "entity", "notes", "group", "job_type", "tags")
-            own = {name: getattr(chosen, name) for name in names if getattr(chosen, name) != getattr(Settings(), name)}
-            return msgspec.structs.replace(past, at_ns=now_ns, kind=self.kind, **own)
-        if past is not None:
-            named = {"name": chosen.name} if chosen.name else {}
-            return msgspec.structs.replace(past, at_ns=now_ns, resumed=True, **named)
-        return Described(
-            at_ns=now_ns,
-            started_ns=now_ns,
-            project=chosen.project,
-            name=chosen.name or new_name(),
-            entity=chosen.entity,
-            notes=chosen.notes,
-            group=chosen.group,
-            job_type=chosen.job_type,
-            tags=chosen.tags,
-            kind=self.kind,
-        )
-
-    def _start(self, directory: str, described: Described, attempt: int, *, is_owner: bool = True) -> Run:
         def opened() -> Opened:
-            me = identify(os.getpid()) or self.process
-            writer = "client" if is_owner and me.pid == self.process.pid else "worker"
-            return msgspec.structs.replace(
-                me.opens(self.identity.run, writer, at_ns=self.clock.now_ns(), attempt=attempt),
-                rank=self.identity.rank,
-                launcher=self.launched.journal if self.launched else "",
-                kernel_parent=os.getppid() if is_kernel() else 0,
-            )
+            me = identify(os.getpid()) or attempt.process
+            writer = "client" if is_owner and me.pid == attempt.process.pid else "worker"
+            parent = os.getppid() if is_kernel() else 0
+            return msgspec.structs.replace(attempt.opened(writer, me), launcher=self.launcher, kernel_parent=parent)
 
-        self.voice.keep_in(directory)
-        limit = disk_limit(self.settings, directory)
-        masking = Masking(self.settings.not_secret)
+        self.voice.keep_in(attempt.directory)
         recorder = Recorder(
-            directory, opened, complain=self.voice.warn, clock=self.clock, masking=masking, limit_bytes=limit
+            attempt.directory,
+            opened,
+            complain=self.voice.warn,
+            clock=attempt.clock,
+            masking=attempt.masking,
+            limit_bytes=attempt.limit_bytes,
         )
-        recorder.attempt = attempt
-        recorder.start_from(self.past.last, self.past.next_step)
-        link = active.link(lambda: SidecarLink(self.voice))
-        run = Run(self.identity.run, recorder, described, link=link, voice=self.voice, clock=self.clock)
+        recorder.attempt = attempt.number
+        recorder.start_from(attempt.past.last, attempt.past.next_step)
+        link = active.link(self.voice)
+        run = Run(attempt.run, recorder, described, link=link, voice=self.voice, clock=attempt.clock)
 
         def each_second() -> None:
             active.look_again()
@@ -264,46 +206,39 @@ class _Opening:
 
     def _choose_printing(self, run: Run) -> Printing:
         """How the console is kept; what we copy ourselves is copied from now on."""
-        limit = console_limit(self.settings, run.journal.limit_bytes)
+        limit, clock = self.attempt.console_bytes, self.attempt.clock
         printing = choose_printing(run.id, self.launched, limit_bytes=limit)
         if run.is_owned:
             with contextlib.suppress(NotKept):  # said with the first row
-                run.journal.record(Console(at_ns=self.clock.now_ns(), **printing.kept))
+                run.journal.record(Console(at_ns=clock.now_ns(), **printing.kept))
         if printing.copied:
-            active.copy_printed(run, Copy(run.dir, limit_bytes=limit, clock=self.clock), fds=printing.copied)
+            active.copy_printed(run, Copy(run.dir, limit_bytes=limit, clock=clock), fds=printing.copied)
         return printing
 
     def _watch(self, run: Run, printing: Printing) -> None:
-        journal = run.journal
-        upload = chosen_upload(self.settings, complain=self.voice.warn)
-        run.server = upload.url if upload is not None else ""
-        message = Watch(
-            run=run.id,
-            directory=run.dir,
-            journal=journal.id.hex(),
-            pid=self.process.pid,
-            process_started=self.process.started,
-            attempt=self._attempt(),
-            rank=self.identity.rank,
-            limit_bytes=journal.limit_bytes,
-            linger_s=linger_s(),
-            console_bytes=console_limit(self.settings, journal.limit_bytes),
-            followed=tuple(printing.followed),
-            cwd=_as_message(_working_directory()),
-            main_file=_as_message(_main_file()),
-            upload=upload,
-            not_secret=self.settings.not_secret,
+        me, followed = self.attempt.process, printing.followed
+        message = msgspec.structs.replace(
+            self.attempt.tell_sidecar(run.journal, pid=me.pid, process_started=me.started, followed=followed),
+            cwd=working_directory(),
+            main_file=as_message(_main_file()),
             server_pid=server_pid(os.environ),
         )
-        if SIDECAR in witnesses_without():
-            return
-        link = active.link(lambda: SidecarLink(self.voice))
+        run.server = message.upload.url if message.upload is not None else ""
+        link = active.link(self.voice)
         if self.settings.allow_stop:
             link.allow_stop(run.id)
         try:
             link.watch(message)
         except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): rows are safe, system curves are missing")
+
+
+def _identify(settings: Settings, launched: Launched | None) -> Identity:
+    found = identify_here(settings.run_id or Bookmark(settings).read(), os.environ)
+    # A second run of the same process, as in a sweep, is not the one run of the job or launcher any more.
+    is_given = launched is not None and launched.run == found.run
+    is_shared = is_given or (found.is_shared and not settings.run_id)
+    return Identity(new_run_id()) if is_shared and found.run in _used else found
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -344,24 +279,9 @@ def _previous(reinit: Any) -> Run | None:
     return current
 
 
-def _working_directory() -> str:
-    with contextlib.suppress(OSError):  # somebody deleted it
-        return os.getcwd()
-    return ""
-
-
 def _main_file() -> str:
     names = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
     return str(names.get("__vsc_ipynb_file__") or names.get("__file__") or "")
-
-
-def _as_message(path: str) -> str:
-    """Empty where the path is no text, and so none for a message."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return ""
-    return path
 
 
 def _show_in_cell(line: str) -> bool:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from holter.client.addresses import page_of
-from holter.client.boundary import harmless, is_strict
+from holter.client.boundary import harmless
 from holter.client.capture.description import describe, exit_code_of, exit_text_of, plain_exit_code
 from holter.client.deadline import in_time
 from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.shell import current_shell
 from holter.client.shortened import text_of
-from holter.client.sidecar_link import SidecarLink
 from holter.client.values import plain_row, plain_tree
-from holter.errors import NotKept, NotSynced, RunFinished
+from holter.errors import NotKept, NotSynced, RunFinished, is_strict
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.masking import masked_in_words
@@ -34,10 +33,11 @@ from holter.model.records import (
     Summarised,
 )
 from holter.recording.login import rows_in_words
+from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
 
 if TYPE_CHECKING:
-    from holter.client.memory.held import Variables
+    from holter.memory.held import Variables
 
 FINISH_WITHIN_S = 2.0
 LEAVE_WITHIN_S = 0.5
@@ -179,7 +179,7 @@ class Run:
 
         Shows itself as a table, and can be gone through. Runs no code of the user's; takes about 20 ms at most.
         """
-        from holter.client.memory.variables import variables_here  # only those who ask pay for it
+        from holter.memory.variables import variables_here  # only those who ask pay for it
 
         return variables_here()
 

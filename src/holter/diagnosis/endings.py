@@ -5,10 +5,11 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.processes import BY_SHELL
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
+BY_SHELL = "shell"
+"""The source of a status that is known by the exit code of a shell alone."""
 BY_ELIMINATION = 0.93
 """How often a process that is gone without a trace was killed by SIGKILL, where a witness for all other signals sat in
 it: what is left are `_exit` of native code and a fault whose handler could not run."""

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from holter.diagnosis import words
-from holter.diagnosis.tracebacks import NOT_OWN
+from holter.diagnosis.texts import NOT_OWN
 from holter.model import cell_names
 
 _THREAD = re.compile(r"^(?P<current>Current t|T)hread 0x.*:$", re.MULTILINE)

@@ -17,6 +17,7 @@ from types import ModuleType
 import msgspec
 
 from holter.diagnosis import rules
+from holter.errors import UsageError
 from holter.lean import modules_in
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer
@@ -36,6 +37,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     is_of_the_living: bool = False
     module: str = ""
 
+    @property
+    def in_short(self) -> str:
+        """The first sentence of the explanation, without its full stop."""
+        first = " ".join(self.explanation.split("\n\n")[0].split())
+        return first.split(". ")[0].rstrip(".")
+
 
 @functools.cache
 def load_rules() -> tuple[Rule, ...]:
@@ -44,6 +51,18 @@ def load_rules() -> tuple[Rule, ...]:
     taken = {rule.cause for rule in own}
     foreign = [rule for rule in _load_foreign() if rule.cause not in taken]
     return tuple(sorted([*own, *foreign], key=lambda rule: rule.cause))
+
+
+def find_rule(cause: str) -> Rule:
+    """The rule of a cause, however its id is written. Raises UsageError with the causes of about that name."""
+    known = {rule.cause: rule for rule in load_rules()}
+    if (found := known.get(cause.strip().replace("_", "-").replace(" ", "-").lower())) is not None:
+        return found
+    import difflib  # only for those who mistyped
+
+    close = " or ".join(map(repr, difflib.get_close_matches(cause.lower(), known, n=2)))
+    guess = f" (did you mean {close}?)" if close else ""
+    raise UsageError(f"holter knows no cause {cause!r}{guess}; `holter rules` lists all that it knows")
 
 
 def read_rule(name: str, module: ModuleType) -> Rule:

@@ -23,14 +23,14 @@ import msgspec
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import MOST as MOST_ADVICE
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.children import Suspect, find_suspect, has_unseen_victim
+from holter.diagnosis.causality.console import with_printed_exception
+from holter.diagnosis.causality.ends import BY_SRUN
+from holter.diagnosis.causality.origin import find_origin
+from holter.diagnosis.causality.ranks import tell_order
 from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
-from holter.diagnosis.origins import find_origin
-from holter.diagnosis.printed import with_printed_exception
-from holter.diagnosis.processes import tell_order
 from holter.diagnosis.rivals import SURE, find_rivals
-from holter.diagnosis.srun_report import BY_SRUN
-from holter.diagnosis.suspicion import Suspect, find_suspect, has_unseen_victim
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict

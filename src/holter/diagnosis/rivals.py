@@ -12,16 +12,15 @@ import signal
 import msgspec
 
 from holter.diagnosis import errnos, facts
+from holter.diagnosis.causality.children import find_lost_child, is_about_a_code
+from holter.diagnosis.causality.console import PRINTED
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, has_waited, lost_a_peer
 from holter.diagnosis.cpu_limits import may_have_used_all
 from holter.diagnosis.crashes import is_untold
 from holter.diagnosis.endings import FAULTS, ending_of
 from holter.diagnosis.errnos import CANNOT_OPEN
 from holter.diagnosis.gpu_errors import OF_GPU
 from holter.diagnosis.kills import is_pressed
-from holter.diagnosis.origins import find_lost_child, is_about_a_code
-from holter.diagnosis.printed import PRINTED, WITHOUT_CLIENT
-from holter.diagnosis.processes import lost_a_peer
-from holter.diagnosis.suspicion import has_waited
 from holter.diagnosis.texts import foreign_text, is_own_raise, last_line, type_names
 from holter.model.evidence import REQUESTS, Evidence
 from holter.model.verdicts import Verdict
@@ -101,8 +100,16 @@ def _request(verdict: Verdict, evidence: Evidence) -> Rival | None:
         return Rival(causes=("terminated", "interrupted"), most=MOST_IF_HEEDED)
     may_be = may_have_been_asked(evidence)
     if may_be is False:
-        return None
+        return Rival(causes=("interrupted",), most=MOST_IF_UNSEEN) if _may_have_caught_ctrl_c(evidence) else None
     return Rival(causes=("terminated",), most=MOST_IF_UNSEEN if may_be is None else MOST_IF_HEEDED)
+
+
+def _may_have_caught_ctrl_c(evidence: Evidence) -> bool:
+    """Python turns it into an exception, after which a program may leave with a code of its own; nobody was inside to
+    see it arrive."""
+    end = evidence.subject
+    has_said_so = end.finished is not None and end.finished.how == "finish"
+    return end.role == "program" and not end.has_signal_witness and end.raised is None and not has_said_so
 
 
 def _is_shell_code(evidence: Evidence) -> bool:

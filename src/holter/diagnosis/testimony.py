@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.processes import call
+from holter.diagnosis.causality.ends import call
 from holter.model import cell_names
 from holter.model.evidence import End, KernelLine
 from holter.model.records import HeldArray, OwnFrame, Raised

@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from holter.diagnosis.tracebacks import NOT_OWN
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Cause, Raised
 
 NEAR_S = 30.0
+NOT_OWN = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|<string>|/bin/|^[^/].*\.pyx$")
+"""Files that are not the user's own code."""
 _PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _BY_HAND = re.compile(r"(raise|assert)\b")
 _NUMBERS = re.compile(r"[\d.]+")

@@ -1,28 +1,25 @@
 """The run that one kernel process becomes, as the server that started it records it."""
 
 import os
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import msgspec
 
 from holter.errors import NotKept
 from holter.journal.frame import encode_record
-from holter.journal.rundir import make_private, run_directory
+from holter.journal.rundir import make_private
 from holter.journal.writer import JournalWriter
 from holter.jupyter.scribe import Log, Scribe
 from holter.jupyter.start_trouble import find_trouble
-from holter.model.clock import Clock
-from holter.model.records import KERNEL, Console, Described, Exited, Facts, KernelAsked, Launched, Record
-from holter.model.witnesses import SIDECAR, witnesses_without
+from holter.model.records import KERNEL, Console, Exited, Facts, KernelAsked, Launched, Record
 from holter.probes.identity import identify, this_process
-from holter.recording.identity import new_run_id
+from holter.recording.attempt import Attempt
+from holter.recording.identity import Identity, new_run_id
 from holter.recording.kernels import PROJECT, Kernel, as_variable, read_joined
-from holter.recording.place import disk_limit
 from holter.recording.settings import Settings
 from holter.recording.spawning import open_pidfd, spawn_sidecar
-from holter.wire.way_back import Watch
+from holter.recording.voice import Voice
 
 _NOT_KEPT = "none: it goes where that of the Jupyter server goes"
 
@@ -52,9 +49,13 @@ class KernelRun:
 
     def __init__(self, about: About, settings: Settings, *, scribe: Scribe, log: Log) -> None:
         self.about = about
-        self.id = new_run_id()
+        name = os.path.basename(about.notebook) or about.name
+        # Nobody asked for what they type and see to be sent anywhere.
+        own = Settings(project=PROJECT, name=name, mode="offline", dir=settings.dir, disk_limit=settings.disk_limit)
+        self._attempt = Attempt(own, this_process(), identity=Identity(new_run_id()), voice=Voice(silent=True))
+        self.id = self._attempt.run
         self.data = settings.dir
-        self.directory = run_directory(settings.dir, self.id)
+        self.directory = self._attempt.directory
         self.pid = 0
         self.began_ns = 0
         self.wish = ""
@@ -65,12 +66,10 @@ class KernelRun:
         self.was_ready = False
         """It has answered: whatever it dies of is no matter of its start."""
         self._started: Started | None = None
-        self._settings = settings
         self._scribe = scribe
         self._log = log
-        self._clock = Clock()
-        self._server = this_process()
-        self._journal = JournalWriter(self.directory, partial(self._opened, "provisioner", self.id), clock=self._clock)
+        self._clock = self._attempt.clock
+        self._journal = self._attempt.open_journal("provisioner")
         self._witnesses: dict[str, JournalWriter] = {}
         self._is_kept = False
 
@@ -126,43 +125,30 @@ class KernelRun:
     def _begin(self, command: list[str], cwd: str, pidfd: int) -> None:
         try:
             make_private(self.directory)
-            self._journal.limit_bytes = disk_limit(self._settings, self.directory)
+            self._attempt.lie_in(self.directory)
+            self._journal.limit_bytes = self._attempt.limit_bytes
             process = identify(self.pid)
             started = process.started if process else 0
             for record in self._first_words(command, started):
                 self._journal.record(record)
             self._is_kept = True
-            if SIDECAR not in witnesses_without():
-                self._start_sidecar(started, command=command, cwd=cwd, pidfd=pidfd)
+            told = self._attempt.tell_sidecar(self._journal, pid=self.pid, process_started=started)
+            message = msgspec.structs.replace(told, linger_s=0.0, console_bytes=0, cwd=cwd, server_pid=os.getpid())
+            way_back = spawn_sidecar(message, pidfd=pidfd, command=command)
+            if way_back is not None:
+                way_back.close()  # there is nobody in the kernel whom this sidecar could tell anything
         finally:
             if pidfd >= 0:
                 os.close(pidfd)
 
     def _first_words(self, command: list[str], started: int) -> Iterator[Record]:
         about, at_ns = self.about, self.began_ns
-        name = os.path.basename(about.notebook) or about.name
-        yield Described(at_ns=at_ns, project=PROJECT, name=name, started_ns=at_ns, kind=KERNEL)
+        described = self._attempt.describe("provisioner", kind=KERNEL, started_ns=at_ns)
+        yield msgspec.structs.replace(described, at_ns=at_ns)
         shown = tuple(word.encode(errors="replace").decode() for word in command)
         yield Launched(at_ns=at_ns, pid=self.pid, process_started=started, command=shown)
         yield Facts(at_ns=at_ns, facts={"jupyter": {**msgspec.structs.asdict(about), "server_pid": os.getpid()}})
         yield Console(at_ns=at_ns, stdout=_NOT_KEPT, stderr=_NOT_KEPT)
-
-    def _start_sidecar(self, started: int, *, command: Sequence[str], cwd: str, pidfd: int) -> None:
-        message = Watch(
-            run=self.id,
-            directory=self.directory,
-            journal=self._journal.id.hex(),
-            pid=self.pid,
-            process_started=started,
-            limit_bytes=self._journal.limit_bytes,
-            linger_s=0.0,
-            cwd=cwd,
-            server_pid=os.getpid(),
-        )
-        # Our end closes at once: there is nobody in the kernel whom this sidecar could tell anything.
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, command=command)
 
     def _keep_everywhere(self, record: Record) -> None:
         """In our own journal, and beside those of the runs that were opened inside the kernel."""
@@ -184,7 +170,7 @@ class KernelRun:
         if writer is None:
             if not os.path.isdir(directory):
                 return  # somebody removed that run
-            prologue = partial(self._opened, "witness", os.path.basename(directory))
+            prologue = partial(self._opened, os.path.basename(directory))
             writer = self._witnesses[directory] = JournalWriter(directory, prologue, clock=self._clock)
         try:
             writer.record(record)
@@ -195,8 +181,8 @@ class KernelRun:
         for journal in (self._journal, *self._witnesses.values()):
             journal.close()
 
-    def _opened(self, writer: str, run: str) -> Iterator[bytes]:
-        yield encode_record(self._server.opens(run, writer, at_ns=self._clock.now_ns()))
+    def _opened(self, run: str) -> Iterator[bytes]:
+        yield encode_record(this_process().opens(run, "witness", at_ns=self._clock.now_ns()))
 
 
 def notebook_of(environ: Mapping[str, str]) -> str:

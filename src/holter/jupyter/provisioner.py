@@ -14,6 +14,7 @@ from typing import Any
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from holter.errors import is_strict
 from holter.jupyter import kernels
 from holter.jupyter.kernel_run import About, KernelRun, Started, notebook_of
 from holter.jupyter.scribe import the_scribe
@@ -85,7 +86,7 @@ class HolterProvisioner(LocalProvisioner):
         try:
             work()
         except Exception as error:  # the boundary: the kernel must start, run and end as without us
-            if os.environ.get("HOLTER_STRICT") == "1":
+            if is_strict():
                 raise
             self._run = None
             self.log.warning("holter: this notebook's kernel is not recorded: %s: %s", type(error).__name__, error)

@@ -1,13 +1,14 @@
 """Writes down what a Jupyter server sees, in a thread of its own: the server never waits for a disk."""
 
 import atexit
-import os
 import queue
 import threading
 from collections.abc import Callable
 from functools import cache
 from logging import Logger, LoggerAdapter, getLogger
 from typing import Any
+
+from holter.errors import is_strict
 
 MOST_WAITING = 10_000
 LAST_WORDS_WITHIN_S = 1.0
@@ -54,7 +55,7 @@ class Scribe:
                 work()
             except Exception as error:  # the boundary: a kernel that can't be recorded runs
                 log.warning("holter: a notebook's kernel is not fully recorded: %s: %s", type(error).__name__, error)
-                if os.environ.get("HOLTER_STRICT") == "1":
+                if is_strict():
                     log.exception("holter: where it happened")
 
 

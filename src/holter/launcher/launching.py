@@ -4,27 +4,26 @@ import contextlib
 import importlib
 import os
 import signal
-import socket
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from holter.errors import NotRunnable
+import msgspec
+
+from holter.errors import NotRunnable, is_strict
 from holter.launcher.attending import Attendant, hold_signals
-from holter.launcher.listening import Listener
+from holter.launcher.interrupting import interrupt
 from holter.launcher.output import Output
 from holter.launcher.program import find_program, replace_by, spawn
 from holter.launcher.recorded import RecordedCommand
 from holter.launcher.streams import Streams, closed_descriptors, occupy_standard, open_streams
-from holter.model.clock import Clock
 from holter.probes.identity import identify
 from holter.recording import launched
-from holter.recording.login import chosen_upload
-from holter.recording.place import console_limit
+from holter.recording.attempt import working_directory
 from holter.recording.settings import ENVIRONMENT, Settings, read_settings
-from holter.recording.spawning import linger_s, open_pidfd, spawn_sidecar
+from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
-from holter.wire.way_back import Pumped, Watch
+from holter.wire.way_back import Pumped
 
 READY_AFTER_S = 2.0
 
@@ -65,14 +64,12 @@ class _Launch:
     def __init__(self, command: list[str], settings: Settings, *, closed: tuple[int, ...]) -> None:
         self.command = command
         self.settings = settings
-        self.clock = Clock()
         self.voice = Voice(silent=settings.silent, quiet=settings.quiet)
-        self.recorded = RecordedCommand(settings, os.environ, voice=self.voice, clock=self.clock)
-        self.console_bytes = console_limit(settings, self.recorded.limit_bytes)
-        self.streams = open_streams(closed, is_kept=self.console_bytes > 0)
+        self.recorded = RecordedCommand(settings, os.environ, voice=self.voice)
+        self.attempt = self.recorded.attempt
+        self.streams = open_streams(closed, is_kept=self.attempt.console_bytes > 0)
         self.output: Output | None = None
-        self.link: socket.socket | None = None
-        self.listener: Listener | None = None
+        self.link: SidecarLink | None = None
         self.is_sent = False
 
     def run(self, program: str, environ: dict[str, str], config: dict[str, Any], /) -> int:
@@ -104,7 +101,7 @@ class _Launch:
         try:
             work()
         except Exception as error:
-            if os.environ.get("HOLTER_STRICT") == "1":
+            if is_strict():
                 raise
             self.voice.warn("failure", f"not all of it is recorded ({error}); the command runs anyway")
 
@@ -132,13 +129,13 @@ class _Launch:
     def _say_how_it_ended(self, status: int) -> None:
         from holter.launcher.closing_words import Ending, say_how_it_ended
 
-        heard = self.listener
+        link = self.link
         ending = Ending(
             status=status,
-            on_server=list(heard.on_server.values()) if heard is not None and self.is_sent else None,
-            told=heard.how_it_ended if heard is not None else lambda _: None,
+            on_server=list(link.on_server.values()) if link is not None and self.is_sent else None,
+            told=link.how_it_ended if link is not None else lambda _: None,
         )
-        say_how_it_ended(self.recorded.directory, self.voice, ending=ending)
+        say_how_it_ended(self.attempt.directory, self.voice, ending=ending)
 
     def _open_output(self) -> None:
         """Without the means to move output, the command has what we have: it is only not kept then."""
@@ -146,8 +143,9 @@ class _Launch:
             self.recorded.prints(self.streams, "")
             return
         try:
+            attempt = self.attempt
             self.output = Output(
-                self.streams, self.recorded.directory, limit_bytes=self.console_bytes, clock=self.clock
+                self.streams, attempt.directory, limit_bytes=attempt.console_bytes, clock=attempt.clock
             )
             self.output.start()
         except (OSError, RuntimeError) as error:  # no descriptor, or no thread, is left
@@ -161,63 +159,37 @@ class _Launch:
 
     def _for_those_who_join(self) -> dict[str, str]:
         """What makes a program that calls `holter.init()` part of this run."""
-        recorded = self.recorded
-        word = launched.Launched(recorded.run, recorded.journal, self.streams.captured)
-        data = os.path.dirname(os.path.dirname(recorded.directory))
-        return {"HOLTER_RUN_ID": recorded.run, "HOLTER_DIR": data, launched.VARIABLE: launched.as_variable(word)}
+        run = self.attempt.run
+        word = launched.Launched(run, self.recorded.journal.id.hex(), self.streams.captured)
+        data = os.path.dirname(os.path.dirname(self.attempt.directory))
+        return {"HOLTER_RUN_ID": run, "HOLTER_DIR": data, launched.VARIABLE: launched.as_variable(word)}
 
     def _start_sidecar(self, pid: int, process_started: int) -> None:
-        recorded = self.recorded
-        me = identify(os.getpid())
         pumped = None
         if self.output is not None:
             pumped = Pumped(
                 transcript=self.output.transcript,
                 streams=tuple(channel.stream for channel in self.streams.channels),
                 launcher_pid=os.getpid(),
-                launcher_started=me.started if me else 0,
+                launcher_started=self.attempt.process.started,
             )
-        upload = chosen_upload(self.settings, complain=self.voice.warn)
-        self.is_sent = upload is not None
-        message = Watch(
-            run=recorded.run,
-            directory=recorded.directory,
-            journal=recorded.journal,
-            pid=pid,
-            process_started=process_started,
-            attempt=recorded.attempt,
-            rank=recorded.identity.rank,
-            limit_bytes=recorded.limit_bytes,
-            linger_s=linger_s(),
-            cwd=_working_directory(),
-            console_bytes=self.console_bytes,
-            followed=tuple(self.streams.followed),
+        journal, followed = self.recorded.journal, self.streams.followed
+        message = msgspec.structs.replace(
+            self.attempt.tell_sidecar(journal, pid=pid, process_started=process_started, followed=followed),
+            cwd=working_directory(),
             pumped=pumped,
-            upload=upload,
             by_launcher=True,
-            not_secret=self.settings.not_secret,
         )
-        pidfd = open_pidfd(pid)
+        self.is_sent = message.upload is not None
+        self.link = SidecarLink(
+            self.voice, interrupt=lambda: interrupt(pid), what="the command", unless="--allow-stop was not given"
+        )
+        if self.settings.allow_stop:
+            self.link.allow_stop(message.run)
         try:
-            self.link, theirs = socket.socketpair()
-            with theirs:
-                descriptors = self.output.descriptors if self.output else []
-                spawn_sidecar(message, theirs.fileno(), pidfd=pidfd, console_fds=descriptors, command=self.command)
-            self.listener = Listener(self.link, pid, voice=self.voice, allow_stop=self.settings.allow_stop)
-            self.listener.start()
-        except (OSError, RuntimeError) as error:
+            self.link.watch(message, console_fds=self.output.descriptors if self.output else (), command=self.command)
+        except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): system curves are missing")
-        finally:
-            if pidfd >= 0:
-                os.close(pidfd)
-
-
-def _working_directory() -> str:
-    """Empty where somebody deleted it, or its name is no text for a message."""
-    try:
-        return os.fsencode(os.getcwd()).decode()
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _as_environment(options: dict[str, Any]) -> dict[str, str]:

@@ -20,6 +20,12 @@ def first_words(text: str, most: int) -> str:
     return text[: word.start() if word is not None and word.start() else most]
 
 
+def bounded(text: str, most: int) -> str:
+    """The same for a journal: a lone surrogate has no UTF-8 form, and becomes a question mark."""
+    text = first_words(text, most)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def last_words(text: str, most: int) -> str:
     """At most so many characters from the end, without the word in which that begins."""
     if len(text) <= most:

@@ -308,6 +308,16 @@ class Marked(Record, frozen=True, kw_only=True):
     by: str
 
 
+class CauseMarked(Record, frozen=True, kw_only=True):
+    """A person's word on why the run ended, beside the verdict; an empty cause takes the word back."""
+
+    cause: str
+    reason: str
+    by: str
+    verdict: str = ""
+    """The cause that holter named at that time; empty where it saw none."""
+
+
 class Edited(Record, frozen=True, kw_only=True):
     """A person calls the run something else; None leaves what there is. It holds over what programs say."""
 
@@ -416,7 +426,8 @@ KINDS: dict[int, type[Record]] = {
     29: CellEnded,
     30: KernelAsked,
     31: Masked,
-    32: Judged,
+    32: CauseMarked,
+    33: Judged,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
@@ -433,6 +444,7 @@ LASTING = (
     Exited,
     Facts,
     Marked,
+    CauseMarked,
     ChildExited,
     Launched,
     Console,

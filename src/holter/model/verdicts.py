@@ -47,6 +47,27 @@ class NotObservable(msgspec.Struct, frozen=True, kw_only=True):
 Answer = Verdict | RuledOut | NotObservable | None
 
 
+NOTHING, SOMETHING_ELSE = "none", "other"
+"""What a person may call the cause beside the ids of the rules: it ended normally, or of what no rule knows."""
+
+
+class CauseMark(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says that a run died of. It stands beside the verdict and never takes its place."""
+
+    cause: str
+    reason: str
+    by: str
+    at: float
+    verdict: str = ""
+    """The cause that holter named when they said so; empty where it saw none."""
+
+    @property
+    def words(self) -> str:
+        """`ada says that it was disk-full: df showed 100 %`."""
+        what = {NOTHING: "it ended normally", SOMETHING_ELSE: "it was something else"}
+        return f"{self.by} says that {what.get(self.cause, f'it was {self.cause}')}: {self.reason}"
+
+
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """What is said about the end of a run. `cause` is None for a run that finished, or is alive and well."""
 

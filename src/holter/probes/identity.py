@@ -24,7 +24,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
     pid_namespace: str = ""
     """Containers of one host count their processes separately; empty where unknown."""
 
-    def opens(self, run: str, writer: str, *, at_ns: int, attempt: int = 1) -> Opened:
+    def opens(self, run: str, writer: str, *, at_ns: int, attempt: int = 1, rank: int | None = None) -> Opened:
         """The first record of a journal that this process writes."""
         return Opened(
             at_ns=at_ns,
@@ -37,6 +37,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
             pid_namespace=self.pid_namespace,
             holter=__version__,
             attempt=attempt,
+            rank=rank,
         )
 
 

@@ -3,33 +3,24 @@
 import os
 import pwd
 import select
-import socket
-from collections.abc import Iterator
 
 import msgspec
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.read.run_view import MAIN, process_of
 from holter.errors import UsageError
-from holter.journal.frame import encode_record
-from holter.journal.rundir import make_private, run_directory
-from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.masking import Masking
-from holter.model.records import Console, Described, Opened
+from holter.model.records import Console
 from holter.model.state import RUNNING
 from holter.probes.identity import ProcessIdentity, identify
 from holter.probes.procfs import PROC, find_number, read_file
 from holter.probes.script import parse_command
+from holter.recording.attempt import Attempt
 from holter.recording.foreign_outlets import find_outlets
-from holter.recording.identity import new_run_id
-from holter.recording.login import chosen_upload
-from holter.recording.place import console_limit, disk_limit
+from holter.recording.identity import Identity, new_run_id
 from holter.recording.settings import Settings
 from holter.recording.spawning import open_pidfd, spawn_sidecar
 from holter.recording.voice import Voice
-from holter.version import __version__
-from holter.wire.way_back import Watch
 
 _SHELLS = ("bash", "dash", "ksh", "sh", "zsh")
 
@@ -56,7 +47,7 @@ def attach(pid: int, settings: Settings) -> Attached:
         if pidfd >= 0 and _has_died(pidfd):
             raise UsageError(f"process {pid} has ended just now")
         _refuse_recorded(process, settings)
-        return _Attaching(process, settings).start(pidfd)
+        return _begin(process, settings, pidfd=pidfd)
     finally:
         if pidfd >= 0:
             os.close(pidfd)
@@ -126,82 +117,29 @@ def _has_died(pidfd: int) -> bool:
     return bool(poll.poll(0))
 
 
-class _Attaching:
-    """The run of one process, from its first record to its sidecar."""
+def _begin(process: ProcessIdentity, settings: Settings, *, pidfd: int) -> Attached:
+    name = settings.name or name_of(read_command(process.pid))
+    voice = Voice(silent=settings.silent)
+    # Who writes is the process itself, as it were: this journal says what it would say if it could.
+    attempt = Attempt(
+        msgspec.structs.replace(settings, name=name), process, identity=Identity(new_run_id()), voice=voice
+    )
+    attempt.make_place()
+    outlets = find_outlets(process.pid, attempt.console_bytes)
+    journal = attempt.open_journal("watch")
+    try:
+        journal.record(attempt.describe("watch", started_ns=_started_ns(process, attempt.clock)))
+        journal.record(Console(at_ns=attempt.clock.now_ns(), **outlets.kept))
+    finally:
+        journal.close()
+    message = attempt.tell_sidecar(journal, pid=process.pid, process_started=process.started, followed=outlets.followed)
+    way_back = spawn_sidecar(message, pidfd=pidfd)
+    if way_back is not None:
+        way_back.close()  # there is nobody in the process whom the sidecar could tell anything
+    return Attached(attempt.run, name, settings.project, process.pid, attempt.directory)
 
-    def __init__(self, process: ProcessIdentity, settings: Settings) -> None:
-        self.process = process
-        self.settings = settings
-        self.run = new_run_id()
-        self.name = settings.name or name_of(read_command(process.pid))
-        self.directory = run_directory(settings.dir, self.run)
-        self.clock = Clock()
 
-    def start(self, pidfd: int) -> Attached:
-        make_private(self.directory)
-        limit_bytes = disk_limit(self.settings, self.directory)
-        console_bytes = console_limit(self.settings, limit_bytes)
-        outlets = find_outlets(self.process.pid, console_bytes)
-        masking = Masking(self.settings.not_secret)
-        journal = JournalWriter(
-            self.directory, self._prologue, clock=self.clock, limit_bytes=limit_bytes, masking=masking
-        )
-        try:
-            journal.record(self._described())
-            journal.record(Console(at_ns=self.clock.now_ns(), **outlets.kept))
-        finally:
-            journal.close()
-        message = Watch(
-            run=self.run,
-            directory=self.directory,
-            journal=journal.id.hex(),
-            pid=self.process.pid,
-            process_started=self.process.started,
-            limit_bytes=limit_bytes,
-            console_bytes=console_bytes,
-            followed=tuple(outlets.followed),
-            not_secret=self.settings.not_secret,
-            upload=chosen_upload(self.settings, complain=Voice(silent=self.settings.silent).warn),
-        )
-        # Our end closes with us: there is nobody in the process whom the sidecar could tell anything.
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            spawn_sidecar(message, theirs.fileno(), pidfd=pidfd)
-        return Attached(self.run, self.name, self.settings.project, self.process.pid, self.directory)
-
-    def _described(self) -> Described:
-        chosen = self.settings
-        return Described(
-            at_ns=self.clock.now_ns(),
-            started_ns=self._started_ns(),
-            project=chosen.project,
-            name=self.name,
-            entity=chosen.entity,
-            notes=chosen.notes,
-            group=chosen.group,
-            job_type=chosen.job_type,
-            tags=chosen.tags,
-        )
-
-    def _started_ns(self) -> int:
-        """When the process began, not when somebody began to watch it."""
-        ticks_per_s = os.sysconf("SC_CLK_TCK")
-        now_ns = self.clock.now_ns()
-        started_ns = self.process.started * 1_000_000_000 // ticks_per_s + self.clock.offset_ns
-        return min(started_ns, now_ns) if self.process.started else now_ns
-
-    def _prologue(self) -> Iterator[bytes]:
-        """Who writes is the process itself, as it were: this journal says what it would say if it could."""
-        yield encode_record(
-            Opened(
-                at_ns=self.clock.now_ns(),
-                run=self.run,
-                writer="watch",
-                host=self.process.host,
-                boot_id=self.process.boot_id,
-                pid=self.process.pid,
-                process_started=self.process.started,
-                pid_namespace=self.process.pid_namespace,
-                holter=__version__,
-            )
-        )
+def _started_ns(process: ProcessIdentity, clock: Clock) -> int:
+    """When the process began, not when somebody began to watch it."""
+    started_ns = process.started * 1_000_000_000 // os.sysconf("SC_CLK_TCK") + clock.offset_ns
+    return min(started_ns, clock.now_ns()) if process.started else clock.now_ns()

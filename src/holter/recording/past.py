@@ -10,6 +10,7 @@ from holter.errors import NewerJournal, UsageError
 from holter.journal.rundir import list_segments, make_private
 from holter.model.records import Described
 from holter.probes.identity import ProcessIdentity, is_alive, writer_of
+from holter.recording.settings import Settings
 
 if TYPE_CHECKING:
     from holter.journal.digest import Digest
@@ -31,11 +32,11 @@ class Past(msgspec.Struct):
 
 
 class Bookmark:
-    """Remembers in the data directory which run of a project has not ended well, for `resume="auto"`."""
+    """Remembers in the data directory which run of a project has not ended well, for `resume="auto"`; else nothing."""
 
-    def __init__(self, data: str, project: str) -> None:
-        name = "".join(letter if letter.isalnum() else f"%{ord(letter):x}" for letter in project)[:200]
-        self._path = os.path.join(data, "resume", name)
+    def __init__(self, settings: Settings) -> None:
+        name = "".join(letter if letter.isalnum() else f"%{ord(letter):x}" for letter in settings.project)[:200]
+        self._path = os.path.join(settings.dir, "resume", name) if settings.resume == "auto" else ""
 
     def read(self) -> str:
         """The run to continue, empty where there is none."""
@@ -46,10 +47,13 @@ class Bookmark:
             return ""
 
     def write(self, run: str) -> None:
-        """Raises OSError."""
-        make_private(os.path.dirname(self._path))
-        with open(os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(run)
+        """Where the disk does not take it, the next program begins anew."""
+        if not self._path:
+            return
+        with contextlib.suppress(OSError):
+            make_private(os.path.dirname(self._path))
+            with open(os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(run)
 
     def clear(self) -> None:
         """The run ended well. Idempotent."""

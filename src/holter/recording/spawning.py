@@ -1,13 +1,20 @@
 """Starts a sidecar that is nobody's child, in a session of its own."""
 
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, encode
+
+if TYPE_CHECKING:
+    import _socket
 
 # The shell leaves at once, so that the sidecar is nobody's child: a program that waits for all its children
 # must not wait for us.
@@ -21,20 +28,36 @@ _SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBI
 
 
 def spawn_sidecar(
-    message: Watch, socket_fd: int, *, pidfd: int, console_fds: Sequence[int] = (), command: Sequence[str] = ()
-) -> None:
-    """Start a sidecar with these descriptors; the caller closes its own. Raises OSError.
+    message: Watch, *, pidfd: int | None = None, console_fds: Sequence[int] = (), command: Sequence[str] = ()
+) -> "_socket.socket | None":
+    """Start a sidecar; returns our end of the way back, None where tests do without one. Raises OSError.
 
     Args:
         message: what to watch first.
-        socket_fd: the far end of the way back.
-        pidfd: of the watched process; negative for none.
-        console_fds: the shared memory and the envelopes of a launcher.
+        pidfd: of the watched process, where the caller has one to keep; negative for none.
+        console_fds: the shared memory and the envelopes of a launcher; the caller closes its own.
         command: what the watched process was started as, where that is not this one.
     """
+    if SIDECAR in witnesses_without():
+        return None
+    ours, theirs = sockets().socketpair()
+    own_pidfd = open_pidfd(message.pid) if pidfd is None else -1
+    given = {SOCKET_FD: theirs.fileno(), PIDFD_FD: own_pidfd if pidfd is None else pidfd}
+    try:
+        _spawn(message, {**given, **dict(enumerate(console_fds, FIRST_CONSOLE_FD))}, command)
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+        if own_pidfd >= 0:
+            os.close(own_pidfd)
+    return cast("_socket.socket", ours)
+
+
+def _spawn(message: Watch, wanted: dict[int, int], command: Sequence[str]) -> None:
     import fcntl
 
-    wanted = {SOCKET_FD: socket_fd, PIDFD_FD: pidfd, **dict(enumerate(console_fds, FIRST_CONSOLE_FD))}
     # Copies above all targets, so that none overwrites the source of another; and no higher, for there may be few.
     above = max(wanted) + 1
     sources = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for target, fd in wanted.items() if fd >= 0}
@@ -55,6 +78,14 @@ def spawn_sidecar(
     with contextlib.suppress(ChildProcessError):  # the program reaps all its children by itself
         usage = os.wait4(pid, 0)[2]
         _own_faults[os.getpid()] = _own_faults.get(os.getpid(), 0) + usage.ru_minflt
+
+
+def sockets() -> ModuleType:
+    """The module `socket` where the program has loaded it, and may have changed it; else what lies beneath it.
+
+    To load it takes three of the forty milliseconds that `init()` may take.
+    """
+    return sys.modules.get("socket") or importlib.import_module("_socket")
 
 
 def most_child_bytes() -> int:

@@ -44,8 +44,8 @@ class Local:
     def __init__(self, data: str, environ: Mapping[str, str], *, claim: Claim, port: int | None) -> None:
         raise_limit()
         self._claim = claim
-        self._door = listen(HOST, port)
-        address = f"http://{HOST}:{self._door.getsockname()[1]}"
+        self._listener = listen(HOST, port)
+        address = f"http://{HOST}:{self._listener.getsockname()[1]}"
         token = ui_token(data)
         self.url = f"{address}/?token={token}"
         self._services = Services(
@@ -56,7 +56,7 @@ class Local:
 
     def serve(self, when_ready: Callable[[], None]) -> None:
         """Until SIGINT or SIGTERM."""
-        serve(self._services, self._door, when_ready=when_ready)
+        serve(self._services, self._listener, when_ready=when_ready)
 
     def __enter__(self) -> "Local":
         return self
@@ -64,5 +64,5 @@ class Local:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._door.close()
+        self._listener.close()
         self._claim.close()

@@ -64,7 +64,7 @@ def listen(host: str, port: int | None) -> socket.socket:
     raise UsageError(f"port {port} of {host} is taken: choose another with --port, or leave --port out")
 
 
-def serve(services: Services, door: socket.socket, *, when_ready: Callable[[], None]) -> None:
+def serve(services: Services, listener: socket.socket, *, when_ready: Callable[[], None]) -> None:
     """Answer until SIGINT or SIGTERM; then end streams and leave everything durable. In the main thread."""
     # Whoever asks waits for the thread that takes in, at each of some ten turns, and not for the usual 5 ms.
     sys.setswitchinterval(SWITCH_S)
@@ -90,15 +90,15 @@ def serve(services: Services, door: socket.socket, *, when_ready: Callable[[], N
     complaining = ComplainingHandler(services.complaints)
     logging.getLogger("asyncio").addHandler(complaining)
     try:
-        asyncio.run(_serve(_Server(config), services, door, patience))
+        asyncio.run(_serve(_Server(config), services, listener, patience))
     finally:
         logging.getLogger("asyncio").removeHandler(complaining)
         services.close()
-        door.close()
+        listener.close()
         patience.cancel()
 
 
-async def _serve(server: "_Server", services: Services, door: socket.socket, patience: threading.Timer, /) -> None:
+async def _serve(server: "_Server", services: Services, listener: socket.socket, patience: threading.Timer, /) -> None:
     def leave() -> None:
         if not server.should_exit:
             patience.start()
@@ -108,7 +108,7 @@ async def _serve(server: "_Server", services: Services, door: socket.socket, pat
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, leave)
-    await server.serve(sockets=[door])
+    await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
@@ -117,8 +117,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; as many as come wait in the kernel, whatever we take in at once."""
         await super().startup(sockets)
-        for door in sockets or ():
-            door.listen(MOST_BACKLOG)
+        for listener in sockets or ():
+            listener.listen(MOST_BACKLOG)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

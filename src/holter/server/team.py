@@ -38,8 +38,8 @@ class Team:
         make_private(data)
         os.chmod(data, 0o700)
         self._claim = claim_index(data, environ)
-        self._door = listen(settings.host, PORT if settings.port is None else settings.port)
-        self.address = f"http://{_shown(settings.host)}:{self._door.getsockname()[1]}"
+        self._listener = listen(settings.host, PORT if settings.port is None else settings.port)
+        self.address = f"http://{_shown(settings.host)}:{self._listener.getsockname()[1]}"
         names = {*settings.allowed_hosts, socket.gethostname(), socket.getfqdn()}
         chosen = ServerSettings(
             data=data,
@@ -57,7 +57,7 @@ class Team:
 
     def serve(self, when_ready: Callable[[], None]) -> None:
         """Until SIGINT or SIGTERM."""
-        serve(self._services, self._door, when_ready=when_ready)
+        serve(self._services, self._listener, when_ready=when_ready)
 
     def __enter__(self) -> "Team":
         return self
@@ -65,7 +65,7 @@ class Team:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._door.close()
+        self._listener.close()
         self._claim.close()
 
     def _make_first_key(self) -> str:

@@ -111,7 +111,7 @@ class Sidecar:
 
     def _wait(self, seconds: float) -> None:
         poll = select.poll()
-        for end in [*(link.end for link in self._links), *(lead.door for _, lead in self._runs.values())]:
+        for end in [*(link.end for link in self._links), *(lead.listener for _, lead in self._runs.values())]:
             poll.register(end, select.POLLIN)
         for watched, _ in self._runs.values():
             for process in watched.processes:

@@ -12,16 +12,16 @@ HAND_OVER_WITHIN_S = 5.0
 
 
 class Lead:
-    """The right to watch a run on this host, and the door at which other sidecars hand over. Closed by its owner."""
+    """The right to watch a run on this host, and the socket at which other sidecars hand over. Closed by its owner."""
 
-    def __init__(self, lock_fd: int, door: _socket.socket) -> None:
+    def __init__(self, lock_fd: int, listener: _socket.socket) -> None:
         self._lock_fd = lock_fd
-        self.door = door
+        self.listener = listener
 
     def accept(self) -> tuple[Watch, _socket.socket, int] | None:
         """A process that another sidecar hands over: what to watch, its way back, its pidfd. None for strangers."""
         try:
-            fd, _ = self.door._accept()  # type: ignore[attr-defined]  # what `accept` of the module above calls
+            fd, _ = self.listener._accept()  # type: ignore[attr-defined]  # what `accept` of the module above calls
         except OSError:
             return None
         import socket  # three milliseconds, for those who are not alone
@@ -45,7 +45,7 @@ class Lead:
 
     def close(self) -> None:
         """Give the lead away."""
-        self.door.close()
+        self.listener.close()
         os.close(self._lock_fd)
 
 
@@ -59,18 +59,18 @@ def take_lead(directory: str) -> Lead | None:
         return None
     except OSError:
         pass  # a file system without locks: then everybody watches for itself, which costs memory, not truth
-    door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    door.setblocking(False)
+    listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    listener.setblocking(False)
     # An abstract address: no path to be too long, nothing to be left behind. Anybody may bind one, so nobody can guess
     # it: the lock's file, which is its user's alone, has it.
     address = os.urandom(16).hex()
     try:
-        door.bind(_abstract(address))
-        door.listen(64)
+        listener.bind(_abstract(address))
+        listener.listen(64)
         os.pwrite(fd, address.encode(), 0)
     except OSError:
         pass  # nobody finds the way here: what the others would have added is missing, their rows are not
-    return Lead(fd, door)
+    return Lead(fd, listener)
 
 
 def hand_over(watch: Watch, link: _socket.socket, *, pidfd: int) -> Lead | None:

@@ -4,10 +4,12 @@ import datetime
 import re
 from typing import NamedTuple
 
+import msgspec
+
 from holter.errors import FilterError
 from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
 from holter.storage.run_fields import NUMBERS, PREFIXES, TEXTS, TIMES
-from holter.storage.runs import PLAIN_FIELDS, SortKey
+from holter.storage.runs import PLAIN_FIELDS, RunQuery, SortKey
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<operator>!=|!~|<=|>=|=|<|>|~)|(?P<bracket>[(),])"""
@@ -23,6 +25,15 @@ class _Token(NamedTuple):
     kind: str
     text: str
     at: int
+
+
+def parse_query(asked: RunQuery, *, where: str, sort: str) -> RunQuery:
+    """A question with the filter and the order that texts say; one that says none leaves it as it is.
+
+    Raises FilterError.
+    """
+    parts = tuple(part for part in (asked.where, parse_filter(where)) if part is not None)
+    return msgspec.structs.replace(asked, where=All(parts) if parts else None, sort=parse_sort(sort) or asked.sort)
 
 
 def parse_filter(text: str) -> Filter | None:

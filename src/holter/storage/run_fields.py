@@ -1,4 +1,4 @@
-"""A run's row as named fields, at one moment. Pure; every engine answers with these."""
+"""A run's row as named fields, to filter and sort by. Pure."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -6,56 +6,22 @@ from typing import Any
 
 import msgspec
 
-from holter.model.state import Lateness
-from holter.storage.runs import PLAIN_FIELDS, RunRow
+from holter.model.run_row import RunRow
+from holter.storage.runs import PLAIN_FIELDS
 
 NUMBERS = frozenset("attempt rows steps last_step started_at ended_at duration_s heard_at last_row_at".split())
 TIMES = frozenset("started_at ended_at heard_at last_row_at".split())
 TEXTS = frozenset(PLAIN_FIELDS) - NUMBERS - {"tags"}
 PREFIXES = ("config.", "summary.")
+COLUMNS = (*PLAIN_FIELDS, "config", "summary", "is_stale", "ahead_s")
+"""What a table can have beside what is under the prefixes."""
 
 Plain = str | float | None
 
 
-def is_late(row: RunRow, now_ns: int, lateness: Lateness, /) -> bool:
-    """Whether so long was nothing heard of a run that it counts as dead."""
-    return row.heard_ns is not None and now_ns - row.heard_ns > lateness.crashed_s * 1e9
-
-
-def is_stale(row: RunRow, now_ns: int, lateness: Lateness, /) -> bool:
-    """Whether a running run is late, but not yet so late."""
-    if row.heard_ns is None or is_late(row, now_ns, lateness) or row.state != "running":
-        return False
-    return now_ns - row.heard_ns > lateness.stale_s * 1e9
-
-
-def plain_fields(row: RunRow, *, now_ns: int, lateness: Lateness) -> dict[str, Any]:
-    """All fields but configuration and summary; times are seconds since 1970."""
-    late = is_late(row, now_ns, lateness)
-    ended_ns = row.late_ended_ns if late else row.ended_ns
-    return {
-        "id": row.id,
-        "name": row.name,
-        "project": row.project,
-        "entity": row.entity,
-        "group": row.group,
-        "job_type": row.job_type,
-        "notes": row.notes,
-        "host": row.host,
-        "state": row.late_state if late else row.state,
-        "because": row.late_because if late else row.because,
-        "cause": row.cause,
-        "attempt": row.attempt,
-        "rows": row.rows,
-        "steps": row.steps,
-        "last_step": row.last_step,
-        "started_at": row.started_ns / 1e9,
-        "ended_at": _seconds(ended_ns),
-        "duration_s": max(0, (now_ns - row.ahead_ns if ended_ns is None else ended_ns) - row.started_ns) / 1e9,
-        "heard_at": _seconds(row.heard_ns),
-        "last_row_at": _seconds(row.last_row_ns),
-        "tags": list(row.tags),
-    }
+def plain_fields(row: RunRow) -> dict[str, Any]:
+    """All fields but configuration and summary."""
+    return row.told(PLAIN_FIELDS)
 
 
 def flat_fields(row: RunRow) -> dict[str, Plain]:
@@ -63,26 +29,12 @@ def flat_fields(row: RunRow) -> dict[str, Plain]:
     return dict([*_flat("config", row.config), *_flat("summary", row.summary)])
 
 
-def shown_fields(row: RunRow, columns: tuple[str, ...], *, now_ns: int, lateness: Lateness) -> dict[str, Any]:
-    """What a query answers for a run."""
-    plain = plain_fields(row, now_ns=now_ns, lateness=lateness)
-    plain["is_stale"] = is_stale(row, now_ns, lateness)
-    plain["ahead_s"] = row.ahead_ns / 1e9
-    if not columns:
-        return {**plain, "config": row.config, "summary": row.summary}
-    shown = {}
-    for column in columns:
-        found = plain.get(column) if column in plain else _lookup(row, column)
-        if found is not None:
-            shown[column] = found
-    return shown
-
-
-def _lookup(row: RunRow, column: str) -> Any:
-    """The value under a name with dots in it, where keys may have dots of their own."""
-    head, _, rest = column.partition(".")
-    tree: Any = {"config": row.config, "summary": row.summary}.get(head)
-    return _dig(tree, rest) if rest else tree
+def value_of(row: RunRow, name: str) -> Any:
+    """What a run has under a name such as `config.net.depth`, None for nothing. Keys may have dots of their own."""
+    if name in COLUMNS:
+        return getattr(row, name)
+    head, _, rest = name.partition(".")
+    return _dig(getattr(row, head), rest) if head in ("config", "summary") else None
 
 
 def _dig(tree: Any, path: str) -> Any:
@@ -117,7 +69,3 @@ def _number(value: float) -> Plain:
     except OverflowError:  # an integer of hundreds of digits
         return str(value)
     return "NaN" if math.isnan(number) else number
-
-
-def _seconds(at_ns: int | None) -> float | None:
-    return None if at_ns is None else at_ns / 1e9

@@ -1,10 +1,11 @@
 """The port for what is known of each run beside its points: names, configuration, summary, state."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.storage.filters import Filter
 
@@ -13,53 +14,6 @@ PLAIN_FIELDS = (
     " ended_at duration_s heard_at last_row_at tags"
 ).split()
 """What can be asked for, filtered and sorted by, beside `config.…` and `summary.…`."""
-
-
-class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as its journals tell it.
-
-    Its state depends on the time: `state` holds until nothing was heard for `crashed_s` seconds after `heard_ns`, then
-    `late_state` does. A run with a final state has no `heard_ns`.
-    """
-
-    id: str
-    project: str = ""
-    name: str = ""
-    entity: str = ""
-    group: str = ""
-    job_type: str = ""
-    notes: str = ""
-    tags: tuple[str, ...] = ()
-    host: str = ""
-    attempt: int = 1
-    state: str = "running"
-    because: str = ""
-    late_state: str = "crashed"
-    late_because: str = ""
-    heard_ns: int | None = None
-    """When something was last heard of the process that has been silent longest, by the clock of who keeps this."""
-    ahead_ns: int = 0
-    """By how much that clock is ahead of the one of the run's machine, whose times all others are."""
-    cause: str | None = None
-    started_ns: int = 0
-    ended_ns: int | None = None
-    late_ended_ns: int | None = None
-    last_row_ns: int | None = None
-    rows: int = 0
-    steps: int = 0
-    last_step: int | None = None
-    config: dict[str, Any] = {}
-    summary: dict[str, Any] = {}
-    version: int = 0
-    """How much of its journals it was made from: a row never replaces one with a higher version."""
-    seen_ns: int = 0
-    """When the run's directory had last changed as this was made and nobody was left to add to it; else 0."""
-    rules: str = ""
-    """Stands for the rules by which it was judged."""
-    kind: str = ""
-    """As `Described.kind`."""
-    processes: tuple[str, ...] = ()
-    """Those of its newest attempt, each in a way that no other process ever has."""
 
 
 class Seen(NamedTuple):
@@ -77,14 +31,12 @@ class SortKey(msgspec.Struct, frozen=True):
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs, in which order, what of them, and which page. Ties are broken by id."""
+    """Which runs, in which order, and which page. Ties are broken by id."""
 
     now_ns: int
     lateness: Lateness = Lateness()
     where: Filter | None = None
     sort: tuple[SortKey, ...] = (SortKey("started_at", is_descending=True),)
-    columns: tuple[str, ...] = ()
-    """Names of fields; none for all of them, with `config` and `summary` as a whole."""
     start: int = 0
     count: int = 50
     is_counted: bool = True
@@ -92,9 +44,9 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPage(msgspec.Struct, frozen=True):
-    """Runs with the columns asked for; what a run does not have is left out. `total` is None where nobody counted."""
+    """Runs as they are at the moment of the query. `total` is None where nobody counted."""
 
-    runs: list[dict[str, Any]]
+    runs: list[RunRow]
     total: int | None = None
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from holter.model.run_row import RunRow
 from holter.storage.console import ConsoleBatch, ConsoleRange, Event
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow
 from holter.testing.port_contract import RUN, PortContract
 from holter.testing.processes import start_process
 

@@ -7,7 +7,7 @@ import msgspec
 from holter.catalog.present.death_card import render, sparkline
 from holter.catalog.present.deaths import Curve, Death
 from holter.model.records import CellStarted, HeldVariable
-from holter.model.verdicts import MemoryLimit
+from holter.model.verdicts import CauseMark, MemoryLimit
 
 MIB = 1 << 20
 DEATH = Death(
@@ -55,6 +55,14 @@ def test_the_text_has_all_there_is_to_say() -> None:
         "    2. lower the batch size",
         "  More: holter why abcd1234",
     ]
+
+
+def test_what_a_person_says_against_it_stands_beside_the_cause() -> None:
+    mark = CauseMark(cause="disk-full", reason="df <showed> 100 %", by="ada", at=1.0)
+    card = render(msgspec.structs.replace(DEATH, mark=mark))
+    said = "cgroup-out-of-memory, certain (99 %); ada says that it was disk-full: df <showed> 100 %"
+    assert said in card.text
+    assert said.replace("<", "&lt;").replace(">", "&gt;") in card.html
 
 
 def test_a_dialog_begins_with_what_to_do() -> None:

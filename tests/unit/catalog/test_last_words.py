@@ -6,7 +6,7 @@ from holter.catalog.read.last_words import MOST_LINES, MOST_TEXT, lines_of, read
 from holter.console.files import STDERR, STDOUT
 from holter.console.reading import Printed
 from holter.console.transcript import TranscriptWriter
-from holter.diagnosis.printed import read_last_traceback
+from holter.diagnosis.causality.console import read_last_traceback
 from holter.model.clock import Clock
 
 HEAD = 'Traceback (most recent call last):\n  File "/home/ada/train.py", line 9, in <module>\n    main()\n'

@@ -6,7 +6,7 @@ import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.change.command_journal import as_command, write_down
-from holter.catalog.change.marking import mark
+from holter.catalog.change.marking import mark, mark_cause, unmark
 from holter.catalog.read.run_view import LoadedRun
 from holter.errors import UsageError
 from holter.model.records import Edited, Finished
@@ -40,7 +40,7 @@ def test_a_mark_changes_the_state_and_keeps_the_verdict(directory: Path) -> None
 def test_a_mark_can_be_taken_back(directory: Path) -> None:
     failed(directory)
     mark(load(directory), "finished", reason="good enough", by="ada")
-    mark(load(directory), "", reason="taken back", by="ada")
+    unmark(load(directory), by="ada")
     assert load(directory).view.state == "failed"
 
 
@@ -59,6 +59,67 @@ def test_only_the_dead_are_marked_with_a_state_of_the_dead_and_a_reason(director
     for state, reason in (("running", "x"), ("dead", "x"), ("failed", " ")):
         with pytest.raises(UsageError):
             mark(load(directory), state, reason=reason, by="ada")
+
+
+def test_what_people_say_of_the_cause_stands_beside_the_verdict(directory: Path) -> None:
+    failed(directory)
+    mark_cause(load(directory), "GPU_out_of_memory", reason=" nvidia-smi showed 79/80 GB ", by="ada")
+    view = load(directory).view
+    assert (view.state, view.cause) == ("failed", "nonzero-exit")
+    assert view.cause_mark is not None
+    assert view.cause_mark.words == "ada says that it was gpu-out-of-memory: nvidia-smi showed 79/80 GB"
+    assert view.cause_mark.verdict == "nonzero-exit"
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [("none", "ada says that it ended normally: x"), ("other", "ada says that it was something else: x")],
+)
+def test_a_cause_may_be_one_that_no_rule_knows(directory: Path, cause: str, words: str) -> None:
+    failed(directory)
+    mark_cause(load(directory), cause, reason="x", by="ada")
+    view = load(directory).view
+    assert view.cause_mark is not None
+    assert view.cause_mark.words == words
+
+
+@pytest.mark.parametrize(
+    ("cause", "complaint"),
+    [
+        (
+            "gpu-out-of-memroy",
+            "knows no cause 'gpu-out-of-memroy' .did you mean 'gpu-out-of-memory'.*`holter rules`.*other",
+        ),
+        ("gremlins", "knows no cause 'gremlins'; `holter rules` lists"),
+        ("memory-leak", "never the cause alone"),
+        ("nonzero-exit", "says of run r1 itself that it was nonzero-exit"),
+    ],
+)
+def test_a_cause_that_does_not_fit_is_refused_with_what_would(directory: Path, cause: str, complaint: str) -> None:
+    failed(directory)
+    with pytest.raises(UsageError, match=complaint):
+        mark_cause(load(directory), cause, reason="x", by="ada")
+    assert load(directory).view.cause_mark is None
+
+
+def test_a_word_on_the_state_and_one_on_the_cause_are_taken_back_apart_or_together(directory: Path) -> None:
+    failed(directory)
+    mark(load(directory), "crashed", reason="the node broke", by="ada")
+    mark_cause(load(directory), "host-lost", reason="so it was the node", by="bob")
+    unmark(load(directory), by="bob", what=["cause"])
+    view = load(directory).view
+    assert (view.state, view.cause_mark) == ("crashed", None)
+    mark_cause(load(directory), "host-lost", reason="it was, though", by="bob")
+    unmark(load(directory), by="ada")
+    view = load(directory).view
+    assert (view.state, view.cause_mark) == ("failed", None)
+
+
+def test_a_word_on_the_cause_does_not_count_for_a_later_attempt(directory: Path) -> None:
+    failed(directory)
+    mark_cause(load(directory), "host-lost", reason="the node broke", by="ada")
+    failed(directory, attempt=2)
+    assert load(directory).view.cause_mark is None
 
 
 def test_people_have_the_last_word_on_names(directory: Path) -> None:

@@ -10,9 +10,9 @@ from holter.catalog.catalog import Catalog
 from holter.catalog.change.deletions import Deletion, Deletions, delete_run
 from holter.catalog.change.removal import Candidate, Criteria, choose
 from holter.catalog.change.trash import Trash, weigh
-from holter.catalog.read.run_view import RunView
 from holter.errors import NoRun
 from holter.model.records import Finished
+from holter.model.run_row import RunRow
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 
 NOW = 1_800_000_000.0
@@ -22,19 +22,13 @@ DAY = 86_400.0
 def candidate(
     run: str, *, days: float, state: str = "finished", size: int = 100, touched_s: float = 3600, is_settled: bool = True
 ) -> Candidate:
-    view = RunView(
+    view = RunRow(
         id=run,
         name=run,
         project="tests",
         state=state,
-        cause=None,
-        started_at=NOW - days * DAY - 60,
-        ended_at=None if state == "running" else NOW - days * DAY,
-        duration_s=60.0,
-        steps=1,
-        summary={},
-        config={},
-        host="here",
+        started_ns=int((NOW - days * DAY - 60) * 1e9),
+        ended_ns=None if state == "running" else int((NOW - days * DAY) * 1e9),
     )
     return Candidate(view=view, bytes=size, touched_at=NOW - touched_s, is_settled=is_settled)
 

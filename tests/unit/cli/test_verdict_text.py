@@ -8,7 +8,7 @@ import pytest
 from holter.cli.stdout import Look
 from holter.cli.verdict_text import verdict_lines
 from holter.diagnosis.words import how_sure
-from holter.model.verdicts import Diagnosis, Fact, NotObservable, RuledOut
+from holter.model.verdicts import CauseMark, Diagnosis, Fact, NotObservable, RuledOut
 
 AT = 1_700_000_000.0
 OUT_OF_MEMORY = Diagnosis(
@@ -39,6 +39,15 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         time.tzset()
         yield
     time.tzset()
+
+
+def test_what_a_person_says_against_it_stands_below_the_cause() -> None:
+    mark = CauseMark(cause="disk-full", reason="df showed 100 %", by="ada", at=AT)
+    assert verdict_lines(OUT_OF_MEMORY, Look(), now=AT, mark=mark)[1:4] == [
+        "cgroup-out-of-memory, certain (98 %)",
+        "ada says that it was disk-full: df showed 100 % (22:13:20.0)",
+        "",
+    ]
 
 
 def test_a_verdict_has_all_its_parts_in_order() -> None:

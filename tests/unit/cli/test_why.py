@@ -28,6 +28,7 @@ KEYS = [
     "not_observable",
     "cell",
     "stack",
+    "cause_mark",
 ]
 
 

@@ -416,7 +416,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
     ),
     "decoy text an hour ago": (
         evidence(
-            exited(3, finished=Finished(at_ns=before(0.1), how="atexit")),
+            exited(3, finished=Finished(at_ns=before(0.1), how="atexit"), has_signal_witness=True),
             said=(said("CUDA out of memory", before_s=3600),),
         ),
         "nonzero-exit",

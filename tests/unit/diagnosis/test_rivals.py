@@ -20,8 +20,9 @@ from holter.model.evidence import (
     OomKill,
     Surroundings,
 )
+from holter.model.records import Finished
 from tests.causes import examples_of
-from tests.causes.specimens import before, caught, evidence, exited, failed, said, signalled
+from tests.causes.specimens import before, caught, evidence, exited, failed, gone, raised, said, signalled
 
 replace = msgspec.structs.replace
 TRACEBACK = (
@@ -280,14 +281,30 @@ def test_a_file_that_could_not_be_opened_from_outside_may_have_been_one_too_many
     ],
 )
 def test_who_leaves_saying_that_something_was_lacking_may_have_left_for_want_of_it(text: str, cause: str) -> None:
-    told = diagnose(evidence(exited(3), said=(said("loss 0.1", before_s=2), said(text)), state="failed"))
+    left = exited(3, has_signal_witness=True)
+    told = diagnose(evidence(left, said=(said("loss 0.1", before_s=2), said(text)), state="failed"))
 
     assert (told.cause, told.confidence < SURE, told.candidates) == ("nonzero-exit", True, (cause,))
 
 
+def test_who_leaves_by_itself_may_have_caught_ctrl_c_where_nothing_saw_signals_arrive() -> None:
+    unseen = diagnose(evidence(exited(1), said=(said("saved"),), state="failed"))
+    seen = diagnose(evidence(exited(1, has_signal_witness=True), said=(said("saved"),), state="failed"))
+
+    assert (unseen.cause, unseen.confidence < SURE, unseen.candidates) == ("nonzero-exit", True, ("interrupted",))
+    assert (seen.cause, seen.confidence >= SURE, seen.candidates) == ("nonzero-exit", True, ())
+
+
+def test_an_exception_that_a_test_runner_may_have_caught_is_no_certainty_where_nobody_read_the_exit() -> None:
+    left = gone(raised=raised("OSError", "[Errno 2] x"), finished=Finished(at_ns=before(0.1), how="atexit"))
+    told = diagnose(evidence(left, state="failed"))
+
+    assert (told.cause, told.confidence < SURE) == ("uncaught-exception", True)
+
+
 def test_who_said_so_and_went_on_left_for_a_reason_of_its_own() -> None:
     lines = (said("tool: Cannot allocate memory", before_s=5), said("threshold missed"))
-    told = diagnose(evidence(exited(3), said=lines, state="failed"))
+    told = diagnose(evidence(exited(3, has_signal_witness=True), said=lines, state="failed"))
 
     assert (told.cause, told.confidence >= SURE) == ("nonzero-exit", True)
 

@@ -7,12 +7,12 @@ import pytest
 
 from holter.catalog.change.deletions import Deletions
 from holter.errors import UsageError
+from holter.model.run_row import RunRow
 from holter.server.domain.arrivals import Arrivals
 from holter.server.security.access import Access
 from holter.server.security.accounts import Accounts
 from holter.server.security.keyring import open_registers
 from holter.server.security.rights import Roll, User
-from holter.storage.runs import RunRow
 
 
 class Hours:

@@ -44,8 +44,8 @@ class Far:
             self.ingest.tick()
 
     def states(self) -> set[tuple[str, bool]]:
-        query = RunQuery(now_ns=self.clock.ns, lateness=self.ingest.lateness, columns=("state", "is_stale"))
-        return {(each["state"], each["is_stale"]) for each in self.storage.runs.query(query).runs}
+        query = RunQuery(now_ns=self.clock.ns, lateness=self.ingest.lateness)
+        return {(each.state, each.is_stale) for each in self.storage.runs.query(query).runs}
 
 
 def test_a_run_that_sends_is_alive_however_far_the_index_is_behind(tmp_path: Path) -> None:

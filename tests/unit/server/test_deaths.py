@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from holter.model.records import KERNEL, Described, Exited, Launched
+from holter.model.run_row import RunRow
 from holter.server.api.projects import needs_attention
 from holter.server.domain.services import ServerSettings, Services
-from holter.server.query.briefs import RunBrief
 from holter.server.query.deaths import each_once
 from holter.server.security.access import Visitor
 from holter.server.transport.routing import Nothing, Visit
-from holter.storage.runs import RunRow
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
 
 ENDED = 1_000_000.0
@@ -19,12 +18,19 @@ ENDED = 1_000_000.0
 
 def told(*runs: tuple[str, str, float, str, str], state: str = "crashed") -> list[str]:
     """The ids that are left of runs with id, kind, end, cause and process."""
-    rows = {run: RunRow(id=run, kind=kind, processes=(process,)) for run, kind, _, _, process in runs}
-    briefs = [
-        RunBrief(id=run, state=state, cause=cause, started_at=float(place), ended_at=ENDED + end)
-        for place, (run, _, end, cause, _) in enumerate(runs)
+    rows = [
+        RunRow(
+            id=run,
+            kind=kind,
+            processes=(process,),
+            state=state,
+            cause=cause,
+            started_ns=place,
+            ended_ns=int((ENDED + end) * 1e9),
+        )
+        for place, (run, kind, end, cause, process) in enumerate(runs)
     ]
-    return [run.id for run in each_once(briefs, rows)]
+    return [row.id for row in each_once(rows)]
 
 
 def test_a_kernel_that_dies_with_its_training_is_the_trainings_death() -> None:

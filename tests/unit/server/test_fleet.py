@@ -49,8 +49,8 @@ class Fleet:
 
 
 def states(services: Services) -> list[str]:
-    query = RunQuery(now_ns=services.clock.now_ns(), lateness=services.lateness, columns=("state",), count=1000)
-    return [each["state"] for each in services.storage.runs.query(query).runs]
+    query = RunQuery(now_ns=services.clock.now_ns(), lateness=services.lateness, count=1000)
+    return [each.state for each in services.storage.runs.query(query).runs]
 
 
 def test_while_the_index_falls_behind_no_run_that_sends_is_shown_as_dead(
@@ -74,9 +74,7 @@ def test_while_the_index_falls_behind_no_run_that_sends_is_shown_as_dead(
     assert fleet.pace_s == 10.0
     monkeypatch.undo()
     services.ingest.catch_up()
-    rows = [
-        each["rows"] for each in services.storage.runs.query(RunQuery(now_ns=0, columns=("rows",), count=1000)).runs
-    ]
+    rows = [each.rows for each in services.storage.runs.query(RunQuery(now_ns=0, count=1000)).runs]
     assert rows == [10 * EVERY_S * (ROUNDS + 1)] * RUNS
     assert services.ingest.lag.seconds == 0
     services.close()

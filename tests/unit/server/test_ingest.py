@@ -40,8 +40,8 @@ def open_ingest(tmp_path: Path, storage: Storage) -> Ingest:
 
 
 def states(storage: Storage) -> dict[str, str]:
-    page = storage.runs.query(RunQuery(now_ns=Clock().now_ns(), lateness=Lateness(), columns=("id", "state")))
-    return {run["id"]: run["state"] for run in page.runs}
+    page = storage.runs.query(RunQuery(now_ns=Clock().now_ns(), lateness=Lateness()))
+    return {row.id: row.state for row in page.runs}
 
 
 def test_a_received_journal_becomes_a_run_with_its_points(

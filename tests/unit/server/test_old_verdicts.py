@@ -10,12 +10,12 @@ from holter.catalog.read.rules_stamp import rules_stamp
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited
+from holter.model.run_row import RunRow
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest import ingest as module
 from holter.server.ingest import old_verdicts, run_rows
 from holter.server.ingest.ingest import Ingest
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow
 from tests.unit.catalog.journals import BEGAN_NS, Journal, age, dead, named
 
 RUNS = 5

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from holter.errors import FilterError, UsageError
-from holter.model.state import Lateness
+from holter.model.run_row import RunRow
 from holter.server.query.charts import Chart, draw, draw_mean
 from holter.server.query.consoles import last_lines, some_lines
-from holter.server.query.tables import TableTexts, read_query
 from holter.storage.console import ConsoleBatch, ConsoleRange
+from holter.storage.filter_text import parse_query
+from holter.storage.filters import All, Compare
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow
+from holter.storage.run_fields import value_of
+from holter.storage.runs import RunQuery, SortKey
 from holter.testing.writes import Journal, Write, replay
 from holter.wire.binary_columns import decode_tables, encode_tables
 
@@ -83,17 +85,20 @@ def test_columns_come_back_from_their_bytes(storage: Storage) -> None:
         np.testing.assert_array_equal(found[name], column)
 
 
-def test_a_question_is_checked_before_it_is_asked() -> None:
-    def ask(texts: TableTexts) -> object:
-        return read_query(texts, now_ns=0, lateness=Lateness())
-
-    assert ask(TableTexts(columns=("name", "config.lr")))
-    with pytest.raises(UsageError, match="no column 'nam'"):
-        ask(TableTexts(columns=("nam",)))
+def test_texts_narrow_a_question_and_what_they_leave_out_stays() -> None:
+    of_project = RunQuery(now_ns=0, where=Compare("project", "=", "p"), count=7)
+    asked = parse_query(of_project, where="state = crashed", sort="-name")
+    assert asked.where == All((Compare("project", "=", "p"), Compare("state", "=", "crashed")))
+    assert (asked.sort, asked.count) == ((SortKey("name", is_descending=True),), 7)
+    assert parse_query(RunQuery(now_ns=0), where="", sort="") == RunQuery(now_ns=0)
     with pytest.raises(FilterError):
-        ask(TableTexts(where="state ="))
-    with pytest.raises(UsageError, match="page"):
-        ask(TableTexts(count=10**9))
+        parse_query(of_project, where="state =", sort="")
+
+
+def test_a_value_is_found_also_where_keys_have_dots() -> None:
+    row = RunRow(id="r", name="n", config={"a.b": {"c": 1}}, summary={"loss": 0.5})
+    names = ("name", "config.a.b.c", "summary.loss", "summary.other", "config", "told", "is_late", "nam")
+    assert [value_of(row, name) for name in names] == ["n", 1, 0.5, None, row.config, None, None, None]
 
 
 def test_the_transcripts_of_a_run_are_shown_in_the_order_of_time(storage: Storage) -> None:

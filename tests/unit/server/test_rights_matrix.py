@@ -99,6 +99,7 @@ ROUTES: dict[str, str] = {
     "POST /oidc/device": "be anybody",
     "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
+    "GET /causes": "be somebody",
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",

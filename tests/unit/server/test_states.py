@@ -97,13 +97,13 @@ class World:
         self.their_clock.advance(seconds)
 
     def duration_s(self, now_s: float = 0.0) -> float:
-        query = RunQuery(now_ns=int(self.clock.ns + now_s * 1e9), lateness=LATENESS, columns=("duration_s",))
-        return float(self.storage.runs.query(query).runs[0]["duration_s"])
+        query = RunQuery(now_ns=int(self.clock.ns + now_s * 1e9), lateness=LATENESS)
+        return self.storage.runs.query(query).runs[0].duration_s
 
     def state(self) -> str | None:
-        query = RunQuery(now_ns=self.clock.ns, lateness=LATENESS, columns=("state",))
+        query = RunQuery(now_ns=self.clock.ns, lateness=LATENESS)
         runs = self.storage.runs.query(query).runs
-        return runs[0]["state"] if runs else None
+        return runs[0].state if runs else None
 
 
 @given(actions=ACTIONS, skew_s=st.sampled_from([0.0, -DAY_S, DAY_S, -90.0, 90.0]))
@@ -196,8 +196,8 @@ def test_a_second_attempt_brings_a_dead_run_back(world: World) -> None:
 
 
 def stale(storage: Storage, clock: FakeClock) -> bool:
-    query = RunQuery(now_ns=clock.ns, lateness=LATENESS, columns=("is_stale",))
-    return bool(storage.runs.query(query).runs[0]["is_stale"])
+    query = RunQuery(now_ns=clock.ns, lateness=LATENESS)
+    return storage.runs.query(query).runs[0].is_stale
 
 
 def test_a_late_run_is_stale_before_it_is_crashed(world: World) -> None:

@@ -10,11 +10,12 @@ from holter.cli.main import main
 from holter.errors import OffsetGap, StorageError, StorageFull
 from holter.journal.frame import HEADER_SIZE, decode_header, encode_header
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.model.state import UNREADABLE
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow, RunStore
+from holter.storage.runs import RunStore
 from holter.storage.series import Line, SeriesBatch, SeriesStore
 from holter.testing.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send

@@ -117,6 +117,7 @@ def record_command(directory: Path) -> None:
     story.journal.record(r.CellEnded(at_ns=46, ordinal=2, number=7, peak_bytes=1 << 21, error="E", variables=(held,)))
     story.journal.record(r.KernelAsked(at_ns=47, kind="restart", is_busy=True))
     story.journal.record(r.Masked(at_ns=48, counts={"api_key in config": 1}))
+    story.journal.record(r.CauseMarked(at_ns=49, cause="disk-full", reason="df", by="ann", verdict="nonzero-exit"))
     story.journal.close()
 
 

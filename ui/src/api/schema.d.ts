@@ -828,6 +828,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The causes that a death can have, for whoever says that another one was named wrongly
+         * @description A question without parameters, an answer without content.
+         */
+        get: operations["list_causes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/verdict": {
         parameters: {
             query?: never;
@@ -858,13 +878,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say how a run that has ended is to be seen; the machine's own verdict stays visible
-         * @description A state that the run is to have, and why.
+         * Say how a run that has ended is to be seen, or what it died of; the machine's own verdict stays visible
+         * @description The state that the run is to have, or what it died of (a cause, `other` or `none`), or both; and why.
          */
         post: operations["mark_run"];
         /**
-         * Take back what people said: the machine's own verdict holds again
-         * @description One run.
+         * Take back what people said: the machine's own verdict stands alone again
+         * @description Which word is taken back; left out, all.
          */
         delete: operations["unmark_run"];
         options?: never;
@@ -1308,13 +1328,24 @@ export interface components {
         };
         /**
          * NewMark
-         * @description A state that the run is to have, and why.
+         * @description The state that the run is to have, or what it died of (a cause, `other` or `none`), or both; and why.
          */
         NewMark: {
             run: string;
-            /** @enum {unknown} */
-            state: "crashed" | "failed" | "finished" | "preempted";
             reason: string;
+            /** @default null */
+            state: ("crashed" | "failed" | "finished" | "preempted") | null;
+            /** @default null */
+            cause: string | null;
+        };
+        /**
+         * Unmark
+         * @description Which word is taken back; left out, all.
+         */
+        Unmark: {
+            run: string;
+            /** @default null */
+            what: ("cause" | "state") | null;
         };
         /**
          * StopWish
@@ -1711,13 +1742,15 @@ export interface components {
         };
         /**
          * Mark
-         * @description A person's word on how a run ended: when, who, why.
+         * @description A person's word on how a run ended, or on what it died of (`cause`): when, who, why.
          */
         Mark: {
             state: string;
             reason: string;
             by: string;
             at: number;
+            /** @default null */
+            cause: string | null;
         };
         /**
          * Crashes
@@ -1815,6 +1848,8 @@ export interface components {
             resume_command: string;
             /** @default  */
             sent_by: string;
+            /** @default null */
+            cause_mark: components["schemas"]["CauseMark"] | null;
         };
         /**
          * Attempt
@@ -1837,6 +1872,18 @@ export interface components {
             level: string;
             title: string;
             text: string;
+        };
+        /**
+         * CauseMark
+         * @description What a person says that a run died of. It stands beside the verdict and never takes its place.
+         */
+        CauseMark: {
+            cause: string;
+            reason: string;
+            by: string;
+            at: number;
+            /** @default  */
+            verdict: string;
         };
         /**
          * SharesJson
@@ -1895,6 +1942,21 @@ export interface components {
             key: string;
         };
         /**
+         * Causes
+         * @description All of them.
+         */
+        Causes: {
+            causes: components["schemas"]["Cause"][];
+        };
+        /**
+         * Cause
+         * @description A cause that a death can have, and what it means in one sentence.
+         */
+        Cause: {
+            cause: string;
+            in_short: string;
+        };
+        /**
          * VerdictJson
          * @description What `holter why --json` prints.
          */
@@ -1913,6 +1975,8 @@ export interface components {
             stack: string[];
             /** @default null */
             cell: components["schemas"]["FatalCell"] | null;
+            /** @default null */
+            cause_mark: components["schemas"]["CauseMark"] | null;
         };
         /**
          * FactJson
@@ -6080,6 +6144,87 @@ export interface operations {
             };
         };
     };
+    list_causes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Causes"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     verdict: {
         parameters: {
             query?: never;
@@ -6175,9 +6320,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {unknown} */
-                    state: "crashed" | "failed" | "finished" | "preempted";
                     reason: string;
+                    /** @default null */
+                    state?: ("crashed" | "failed" | "finished" | "preempted") | null;
+                    /** @default null */
+                    cause?: string | null;
                 };
             };
         };
@@ -6256,7 +6403,9 @@ export interface operations {
     };
     unmark_run: {
         parameters: {
-            query?: never;
+            query?: {
+                what?: ("cause" | "state") | null;
+            };
             header?: never;
             path: {
                 run: string;

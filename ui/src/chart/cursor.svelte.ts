@@ -3,7 +3,6 @@ export interface TipRow {
   id: string;
   name: string;
   colour: string;
-  isDashed: boolean;
   text: string;
   /** What the smoothed line hides. */
   raw: string;

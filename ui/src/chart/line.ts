@@ -6,14 +6,18 @@ export interface Line {
   colour: string;
   x: Float64Array;
   y: Float64Array;
+  /** The values as they were logged, where `y` are smoothed. */
+  raw?: Float64Array;
+  /** So few points that each is drawn. */
+  isSparse?: boolean;
   /** The least and the greatest value of each bucket; a band is drawn between them where there are few lines. */
   low?: Float64Array;
   high?: Float64Array;
   /** Bits of what cannot be drawn: 1 NaN, 2 +Inf, 4 -Inf. */
   marks?: Uint8Array;
   hasDied?: boolean;
-  /** Another line has its colour; drawn so where lines are few enough to be told apart. */
-  isDashed?: boolean;
+  /** Its run is alive: more will come. */
+  isLive?: boolean;
   isBanded?: boolean;
   /** The ground below it is filled, as for the one line that matters. */
   isFilled?: boolean;
@@ -62,23 +66,43 @@ export function nearest(values: Float64Array, wanted: number): number {
   return wanted - values[at - 1]! <= values[at]! - wanted ? at - 1 : at;
 }
 
-const smoothed = new WeakMap<Float64Array, { weight: number; values: Float64Array }>();
+/** The range of a chart is so many units of smoothing wide: it means the same for points that are near and far. */
+const UNITS = 500;
 
-/** A debiased exponential mean: early points are not pulled to zero. What is no number stays out of it. */
-export function smooth(values: Float64Array, weight: number): Float64Array {
-  const known = smoothed.get(values);
-  if (known?.weight === weight) return known.values;
+/** How far the lines of one chart reach, in units of smoothing. 0 where they have one place only. */
+export function smoothingUnit(lines: { x: Float64Array }[]): number {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { x } of lines) {
+    if (!x.length) continue;
+    low = Math.min(low, x[0]!);
+    high = Math.max(high, x[x.length - 1]!);
+  }
+  return high > low ? (high - low) / UNITS : 0;
+}
+
+/**
+ * A debiased exponential mean over the x axis: what lies one unit back counts `weight` times as much. So points that are
+ * far apart are hardly smoothed, and early ones are not pulled to zero. What is no number stays out of it.
+ */
+export function smooth(x: Float64Array, values: Float64Array, weight: number, unit: number): Float64Array {
   const found = new Float64Array(values.length);
-  let mean = 0;
-  let mass = 0;
+  const rate = unit > 0 ? Math.log(weight) / unit : 0;
+  let [sum, mass, last, way, kept] = [0, 0, NaN, NaN, 0];
   for (let at = 0; at < values.length; at++) {
     const value = values[at]!;
-    if (Number.isFinite(value)) {
-      mean = mean * weight + value * (1 - weight);
-      mass = mass * weight + (1 - weight);
-      found[at] = mean / mass;
-    } else found[at] = NaN;
+    if (!Number.isFinite(value)) {
+      found[at] = NaN;
+      continue;
+    }
+    const next = x[at]! - last;
+    if (next !== way) {
+      way = next;
+      kept = Number.isNaN(way) ? 0 : Math.exp(rate * way);
+    }
+    last = x[at]!;
+    sum = sum * kept + value;
+    mass = mass * kept + 1;
+    found[at] = sum / mass;
   }
-  smoothed.set(values, { weight, values: found });
   return found;
 }

@@ -1,18 +1,18 @@
-/**
- * Draws lines on a canvas. One device pixel wide: software rendering is ten times slower above that, and machines
- * without a graphics card are common where models are trained.
- */
-import { lowerBound, smooth, type Limit, type Line, type Moment, type Ticks, type XKind, type YKind } from "./line";
-import { makeScale, padded, placeOf, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
+/** Draws lines on a canvas. */
+import { lowerBound, type Limit, type Line, type Moment, type Ticks, type XKind, type YKind } from "./line";
+import { EARLY, robustRange } from "./range";
+import { makeScale, padded, placeOf, valueAt, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
 
 export interface Drawing {
   lines: Line[];
   xKind: XKind;
   yKind: YKind;
   isLog: boolean;
-  /** 0 for none, below 1. */
-  smoothing: number;
   zoom: Span | null;
+  /** Only the range in which most lines lie, and who must be in it; null for all values. */
+  robust: ReadonlySet<string> | null;
+  /** As thin as can be: software rendering is ten times faster then, and machines without a graphics card are common. */
+  isQuick?: boolean;
   limits: Limit[];
   moments: Moment[];
   ticks: Ticks[];
@@ -24,6 +24,8 @@ export interface Ink {
   death: string;
   warn: string;
   ground: string;
+  /** How much of its colour a band has. */
+  band: number;
   font: string;
 }
 
@@ -37,12 +39,30 @@ export interface Frame {
   bottom: number;
   x: Scale;
   y: Scale;
+  /** The lines that lie outside, of those that could lie inside. */
+  outliers: Line[];
+}
+
+const CORNER = { width: 150, height: 26 };
+
+/** Whether fewer points lie in the lower right corner than in the upper one. */
+export function isLowerFree(frame: Frame, lines: Line[]): boolean {
+  let balance = 0;
+  for (const { x, y } of lines) {
+    for (let at = lowerBound(x, valueAt(frame.x, frame.right - CORNER.width)); at < x.length && x[at]! <= frame.x.high; at++) {
+      const py = placeOf(frame.y, y[at]!);
+      if (py >= frame.top && py < frame.top + CORNER.height) balance++;
+      else if (py > frame.bottom - CORNER.height && py <= frame.bottom) balance--;
+    }
+  }
+  return balance > 0;
 }
 
 const MOST_BANDS = 3;
-/** Dashes tell two lines apart; twenty dashed ones nobody can tell apart, and they are slow to draw. */
-const MOST_DASHED = 20;
-const DASHES = [5, 3];
+/** More lines than this are no clearer for what lies behind them, nor for where each leaves the chart. */
+const MOST_RAW = 8;
+/** Up to so many lines, so wide. */
+const WIDTHS: [number, number][] = [[5, 2], [20, 1.5], [50, 1.25]];
 const TICK_PX = 7;
 const LEAST_BYTES_SHARE = 0.1;
 const BOTTOM = 20;
@@ -58,12 +78,13 @@ export function readInk(): Ink {
     death: token("--death"),
     warn: token("--warn"),
     ground: token("--surface"),
+    band: Number(token("--band")),
     font: `11px ${token("--sans")}`,
   };
 }
 
-/** The values that are shown on each axis: all of them, or those inside the zoom. */
-export function findSpans(drawing: Drawing): { x: Span; y: Span } {
+/** The values that are shown on each axis: all of them, or those inside the zoom; and which lines they leave out. */
+export function findSpans(drawing: Drawing): { x: Span; y: Span; outliers: Line[] } {
   const x = { low: Infinity, high: -Infinity };
   const y = { low: Infinity, high: -Infinity };
   for (const line of drawing.lines) {
@@ -73,6 +94,8 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span } {
     x.high = Math.max(x.high, line.x[count - 1]!);
     widen(y, line, drawing);
   }
+  const { span, outliers } = drawing.robust ? robustRange(drawing.lines, { ...drawing, kept: drawing.robust }) : { span: null, outliers: [] };
+  if (span) [y.low, y.high] = [span.low, span.high];
   for (const moment of drawing.moments) if (!drawing.zoom) x.high = Math.max(x.high, moment.x);
   for (const limit of drawing.limits) {
     // A limit far above the values would flatten them.
@@ -81,7 +104,7 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span } {
   if (drawing.yKind === "percent" && !drawing.isLog && y.low > 0) y.low = 0;
   // Memory that moves by a page or two is memory that does not move.
   if (drawing.yKind === "bytes" && !drawing.isLog && y.high > 0) y.low = Math.max(0, Math.min(y.low, y.high * (1 - LEAST_BYTES_SHARE)));
-  return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog) };
+  return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog), outliers };
 }
 
 function wide(span: Span): Span {
@@ -125,18 +148,40 @@ export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, siz
     bottom,
     x: makeScale(spans.x, left, size.width - RIGHT),
     y: makeScale(spans.y, bottom, TOP, drawing.isLog),
+    outliers: spans.outliers,
   };
   paintAxes(context, frame, ticks, xTicks(spans.x, Math.max(2, Math.floor((frame.right - left) / 56)), drawing.xKind), ink);
   context.save();
   context.beginPath();
   context.rect(left, TOP - 4, frame.right - left + RIGHT, bottom - TOP + 5);
   context.clip();
-  paintLines(context, frame, drawing, ratio);
+  paintLines(context, frame, drawing, ink, ratio);
   paintMarks(context, frame, drawing, ink);
   paintLimits(context, frame, drawing, ink);
   paintTicks(context, frame, drawing.ticks);
   context.restore();
+  if (drawing.robust) paintExits(context, frame, drawing.lines.length <= MOST_RAW ? drawing.lines : frame.outliers);
   return frame;
+}
+
+/** A wedge in its colour where a line leaves the range, but for the first steps, which are seldom in it. */
+function paintExits(context: CanvasRenderingContext2D, frame: Frame, lines: Line[]): void {
+  const from = frame.x.low + EARLY * (frame.x.high - frame.x.low);
+  for (const { x, y, colour } of lines) {
+    const first = lowerBound(x, from);
+    for (let at = first; at < x.length && x[at]! <= frame.x.high; at++) {
+      const isAbove = y[at]! > frame.y.high && y[at]! < Infinity;
+      if (!isAbove && !(y[at]! < frame.y.low && y[at]! > -Infinity)) continue;
+      const [px, py, way] = [placeOf(frame.x, x[at]!), isAbove ? frame.top - 4 : frame.bottom + 1, isAbove ? 1 : -1];
+      context.fillStyle = colour;
+      context.beginPath();
+      context.moveTo(px - 4.5, py + 6 * way);
+      context.lineTo(px, py);
+      context.lineTo(px + 4.5, py + 6 * way);
+      context.fill();
+      break;
+    }
+  }
 }
 
 function prepare(canvas: HTMLCanvasElement, size: { width: number; height: number }, ratio: number): CanvasRenderingContext2D {
@@ -178,28 +223,42 @@ function paintAxes(context: CanvasRenderingContext2D, frame: Frame, ys: Tick[], 
   }
 }
 
-function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ratio: number): void {
+export function widthOf(lines: number): number {
+  return WIDTHS.find(([many]) => lines <= many)?.[1] ?? 1;
+}
+
+function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink, ratio: number): void {
   context.lineJoin = "bevel";
   const thin = Math.max(1, Math.round(ratio)) / ratio;
-  context.lineWidth = thin;
-  const hasGhost = drawing.smoothing > 0;
-  for (const line of drawing.lines) {
-    if (isBanded(line, drawing)) paintBand(context, frame, line);
+  const { lines } = drawing;
+  for (const line of lines) {
+    if (isBanded(line, drawing)) paintBand(context, frame, line, ink.band);
     if (line.isFilled) paintGround(context, frame, line);
   }
-  if (hasGhost) {
-    context.globalAlpha = 0.28;
-    for (const line of drawing.lines) strokeLine(context, frame, line, line.y);
-    context.globalAlpha = 1;
-  }
-  const canDash = drawing.lines.length <= MOST_DASHED;
-  for (const line of drawing.lines) {
+  context.lineWidth = thin;
+  context.globalAlpha = 0.22;
+  if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw) strokeLine(context, frame, line, line.raw);
+  context.globalAlpha = lines.length > WIDTHS.at(-1)![0] ? 0.7 : 1;
+  for (const line of lines) {
     // A mean stands out of its band.
-    context.lineWidth = line.isBanded ? 2 : thin;
-    if (canDash && line.isDashed) context.setLineDash(DASHES);
-    strokeLine(context, frame, line, hasGhost ? smooth(line.y, drawing.smoothing) : line.y);
-    if (canDash && line.isDashed) context.setLineDash([]);
+    context.lineWidth = line.isSparse || drawing.isQuick ? thin : Math.max(thin, line.isBanded ? 2 : widthOf(lines.length));
+    strokeLine(context, frame, line, line.y);
+    if (line.isSparse) paintDots(context, frame, line);
   }
+  context.globalAlpha = 1;
+}
+
+function paintDots(context: CanvasRenderingContext2D, frame: Frame, { x, y, colour }: Line): void {
+  context.fillStyle = colour;
+  context.beginPath();
+  const last = Math.min(x.length, lowerBound(x, frame.x.high) + 1);
+  for (let at = lowerBound(x, frame.x.low); at < last; at++) {
+    const [px, py] = [placeOf(frame.x, x[at]!), placeOf(frame.y, y[at]!)];
+    if (!Number.isFinite(py)) continue;
+    context.moveTo(px + 2, py);
+    context.arc(px, py, 2, 0, 2 * Math.PI);
+  }
+  context.fill();
 }
 
 /** Small marks that stand on the axis. */
@@ -234,11 +293,11 @@ function paintGround(context: CanvasRenderingContext2D, frame: Frame, { x, y, co
   context.globalAlpha = 1;
 }
 
-function paintBand(context: CanvasRenderingContext2D, frame: Frame, line: Line): void {
+function paintBand(context: CanvasRenderingContext2D, frame: Frame, line: Line, alpha: number): void {
   const { x, low, high } = line as Required<Line>;
   const floor = frame.y.isLog ? frame.y.low : -Infinity;
   context.fillStyle = line.colour;
-  context.globalAlpha = 0.13;
+  context.globalAlpha = alpha;
   context.beginPath();
   const count = x.length;
   for (let at = 0; at < count; at++) {
@@ -293,26 +352,53 @@ function paintMarks(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
     }
   }
   context.fill();
-  context.strokeStyle = ink.death;
-  context.lineWidth = 1.6;
-  context.beginPath();
   for (const line of drawing.lines) {
-    if (line.hasDied) crossAt(context, frame, line, drawing.smoothing);
+    if (line.isLive) paintEnd(context, frame, line);
+    if (line.hasDied) paintCross(context, frame, line, ink);
   }
-  context.stroke();
 }
 
-function crossAt(context: CanvasRenderingContext2D, frame: Frame, line: Line, smoothing: number): void {
-  const values = smoothing > 0 ? smooth(line.y, smoothing) : line.y;
+/** The last value as it was logged, if it is in sight. */
+function lastOf(line: Line, frame: Frame): [number, number] | null {
+  const values = line.raw ?? line.y;
   let at = line.x.length - 1;
   while (at >= 0 && !Number.isFinite(values[at]!)) at--;
-  if (at < 0 || line.x[at]! < frame.x.low || line.x[at]! > frame.x.high) return;
+  if (at < 0 || line.x[at]! < frame.x.low || line.x[at]! > frame.x.high) return null;
   const [px, py] = [placeOf(frame.x, line.x[at]!), placeOf(frame.y, values[at]!)];
-  if (!Number.isFinite(py)) return;
-  context.moveTo(px - 3.5, py - 3.5);
-  context.lineTo(px + 3.5, py + 3.5);
-  context.moveTo(px - 3.5, py + 3.5);
-  context.lineTo(px + 3.5, py - 3.5);
+  return Number.isFinite(py) ? [px, py] : null;
+}
+
+/** A line whose run is alive ends in a dot that glows. */
+function paintEnd(context: CanvasRenderingContext2D, frame: Frame, line: Line): void {
+  const found = lastOf(line, frame);
+  if (!found || found[1] < frame.top - 2 || found[1] > frame.bottom + 2) return;
+  context.fillStyle = line.colour;
+  for (const [radius, alpha] of [[5.5, 0.2], [2.6, 1]] as const) {
+    context.globalAlpha = alpha;
+    context.beginPath();
+    context.arc(...found, radius, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
+/** On the value as it was logged; one out of range has its cross at the edge. */
+function paintCross(context: CanvasRenderingContext2D, frame: Frame, line: Line, ink: Ink): void {
+  const found = lastOf(line, frame);
+  if (!found) return;
+  const [px, py] = [found[0], Math.max(frame.top, Math.min(frame.bottom - 2, found[1]))];
+  context.lineCap = "round";
+  for (const [width, colour] of [[4.6, ink.ground], [1.8, ink.death]] as const) {
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.beginPath();
+    context.moveTo(px - 3.5, py - 3.5);
+    context.lineTo(px + 3.5, py + 3.5);
+    context.moveTo(px - 3.5, py + 3.5);
+    context.lineTo(px + 3.5, py - 3.5);
+    context.stroke();
+  }
+  context.lineCap = "butt";
 }
 
 /** Words that stay legible on whatever line runs through them. */

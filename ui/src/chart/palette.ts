@@ -1,18 +1,11 @@
 /**
  * The colours of lines. Each stands out against its background at 3:1 or more, and any two are told apart by people who
- * see all colours and by those who miss one kind of cone: found by a search that held the smallest of all distances as
- * large as it would go, see vision.ts for the measure and palette.test.ts for the promise.
+ * see all colours and by those who miss one kind of cone: see vision.ts for the measure and palette.test.ts for the
+ * promise. A slot keeps its hue in both themes. Dashes are no colour: they mean a limit, a forecast or a reference.
  */
-export const LIGHT = ["#4185fd", "#b98b00", "#e0055a", "#057d74", "#295004", "#7c2c7d", "#7326e4", "#10235c", "#4c100e", "#9190a5"];
-export const DARK = ["#2d9ad6", "#ffca09", "#fd23a4", "#58f79f", "#91a900", "#f88a92", "#8557ff", "#b6b5ff", "#a9714b", "#e7eff8"];
-
-/** A slot is a colour, and behind the last colour the same ones again with dashes. */
-export const SLOTS = LIGHT.length * 2;
+export const LIGHT = ["#3674b4", "#d4810b", "#2ca782", "#be2b83", "#9c7fff", "#737004", "#5a34c0", "#7d4444"];
+export const DARK = ["#3694cc", "#e49e0e", "#5cd098", "#f04296", "#d2a8fb", "#d8e450", "#8251f4", "#ae653a"];
 
 export function slotColour(slot: number, isDark: boolean): string {
   return (isDark ? DARK : LIGHT)[slot % LIGHT.length]!;
-}
-
-export function slotIsDashed(slot: number): boolean {
-  return slot % SLOTS >= LIGHT.length;
 }

@@ -6,14 +6,13 @@ export interface ChartTable {
   rows: { x: number; values: (number | undefined)[] }[];
 }
 
-export function tableOf(lines: Line[], values: (line: Line) => Float64Array): ChartTable {
+export function tableOf(lines: Line[]): ChartTable {
   const byPlace = new Map<number, (number | undefined)[]>();
   for (const [column, line] of lines.entries()) {
-    const found = values(line);
     for (const [at, x] of line.x.entries()) {
       let row = byPlace.get(x);
       if (!row) byPlace.set(x, (row = new Array<number | undefined>(lines.length).fill(undefined)));
-      row[column] = found[at]!;
+      row[column] = line.y[at]!;
     }
   }
   const rows = [...byPlace].map(([x, row]) => ({ x, values: row })).sort((one, other) => one.x - other.x);

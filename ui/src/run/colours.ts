@@ -1,8 +1,8 @@
 /**
  * The colour of a run. It comes from its id, so that it is the same everywhere; where another run of this browser has
- * that colour already, a free one is taken, and kept. When all are taken, the same ones come again with dashes.
+ * that colour already, a free one is taken, and kept. When all are taken, the same ones come again.
  */
-import { LIGHT, SLOTS, slotColour, slotIsDashed } from "../chart/palette";
+import { LIGHT, slotColour } from "../chart/palette";
 
 const KEPT = "holter.colours";
 const MOST_KEPT = 2000;
@@ -10,8 +10,8 @@ const MOST_KEPT = 2000;
 const slots = new Map<string, number>(readKept());
 const GROUP = "group ";
 /** How often each slot is taken; groups of runs have colours of their own, however many runs there are. */
-const usedByRuns = new Array<number>(SLOTS).fill(0);
-const usedByGroups = new Array<number>(SLOTS).fill(0);
+const usedByRuns = new Array<number>(LIGHT.length).fill(0);
+const usedByGroups = new Array<number>(LIGHT.length).fill(0);
 for (const [id, slot] of slots) takenBy(id)[slot]!++;
 let timer = 0;
 
@@ -23,17 +23,12 @@ export function colourOf(id: string, isDark: boolean): string {
   return slotColour(slots.get(id) ?? choose(id), isDark);
 }
 
-export function isDashed(id: string): boolean {
-  return slotIsDashed(slots.get(id) ?? choose(id));
-}
-
 function choose(id: string): number {
   const many = LIGHT.length;
   const start = hash(id) % many;
   const order = Array.from({ length: many }, (_, at) => (start + at * 3) % many);
-  const all = [...order, ...order.map((slot) => slot + many)];
   const used = takenBy(id);
-  const slot = all.reduce((best, each) => (used[each]! < used[best]! ? each : best));
+  const slot = order.reduce((best, each) => (used[each]! < used[best]! ? each : best));
   slots.set(id, slot);
   used[slot]!++;
   timer ||= window.setTimeout(keep, 1000);
@@ -43,7 +38,7 @@ function choose(id: string): number {
 function readKept(): [string, number][] {
   try {
     const kept = JSON.parse(localStorage.getItem(KEPT) ?? "[]") as [string, number][];
-    return kept.filter(([, slot]) => slot >= 0 && slot < SLOTS);
+    return kept.filter(([, slot]) => slot >= 0 && slot < LIGHT.length);
   } catch {
     return [];
   }

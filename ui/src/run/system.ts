@@ -2,7 +2,7 @@
 import type { ColumnTable } from "../api/columns";
 import type { Limit, Line, YKind } from "../chart/line";
 import { bytes, grouped } from "../format";
-import { slotColour, slotIsDashed } from "../chart/palette";
+import { slotColour } from "../chart/palette";
 import { processLimit } from "./facts";
 
 export interface PanelLine {
@@ -184,8 +184,7 @@ function drawLine(line: PanelLine, tables: Tables, slot: number, isDark: boolean
     y = y.map((value, at) => whole[at]! - value);
   } else if (line.isRate) y = rates(x, y);
   if (!y.some(Number.isFinite)) return null;
-  const look = { colour: slotColour(slot, isDark), isDashed: slotIsDashed(slot) };
-  return { id: line.key, name: line.name, ...look, x, y, ...(isOwn && { marks: table.columns.marks as Uint8Array }) };
+  return { id: line.key, name: line.name, colour: slotColour(slot, isDark), x, y, ...(isOwn && { marks: table.columns.marks as Uint8Array }) };
 }
 
 function rates(x: Float64Array, y: Float64Array): Float64Array {

@@ -1,4 +1,4 @@
-/** Metrics in sections by what stands before the first slash, those of the machine last. */
+/** Metrics in sections by what stands before the first slash, losses first in each, those of the machine last. */
 import { ordered } from "./order";
 
 export interface Section {
@@ -30,7 +30,8 @@ export function findSections(keys: string[], { pinned, order, matches }: Choice)
     else byName.set(name, [key]);
   }
   const sections = [...byName]
-    .map(([name, all]) => ({ name, all, metrics: ordered(all, order).filter(matches) }))
+    .map(([name, keys]) => ({ name, all: lossesFirst(keys) }))
+    .map(({ name, all }) => ({ name, all, metrics: ordered(all, order).filter(matches) }))
     .filter((section) => section.metrics.length);
   sections.sort((one, other) => rank(one.name) - rank(other.name) || one.name.localeCompare(other.name));
   const top = pinned.filter(matches);
@@ -49,6 +50,13 @@ export function closedAtFirst(sections: Section[]): Set<string> {
     else open += metrics.length;
   }
   return closed;
+}
+
+/** What people look at first: `loss`, `total_loss`, `nll`, and not `lossless_ratio`. */
+const LOSS = /(^|[/_.-])(loss|nll|perplexity|ppl)($|[/_.-])/i;
+
+function lossesFirst(keys: string[]): string[] {
+  return [...keys.filter((key) => LOSS.test(key)), ...keys.filter((key) => !LOSS.test(key))];
 }
 
 function sectionOf(key: string): string {

@@ -32,6 +32,8 @@ class View {
   pinned = $derived(splitNames(place.get("pin")));
   order = $derived(splitNames(place.get("order")));
   tall = $derived(new Set(splitNames(place.get("tall"))));
+  /** Charts of which all values are shown, also those of outliers. */
+  whole = $derived(new Set(splitNames(place.get("whole"))));
   hasFlushes = $derived(place.get("flushes") === "1");
   /** Of how many charts a section has room, where people asked for more. */
   opened = $derived(new Map(splitNames(place.get("more")).map(countOf)));
@@ -106,14 +108,22 @@ class View {
   }
 
   toggleTall(key: string): void {
-    const tall = new Set(this.tall);
-    if (!tall.delete(key)) tall.add(key);
-    place.set({ tall: joinNames([...tall]) }, true);
+    place.set({ tall: joinNames(toggled(this.tall, key)) }, true);
+  }
+
+  toggleWhole(key: string): void {
+    place.set({ whole: joinNames(toggled(this.whole, key)) }, true);
   }
 
   toggleFlushes(): void {
     place.set({ flushes: this.hasFlushes ? null : 1 }, true);
   }
+}
+
+function toggled(names: Set<string>, name: string): string[] {
+  const found = new Set(names);
+  if (!found.delete(name)) found.add(name);
+  return [...found];
 }
 
 /** `train:200` as a name and a number. */

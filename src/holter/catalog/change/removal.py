@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from holter.catalog.read.run_view import RunView
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
 
 UNTOUCHED_S = 60.0
@@ -13,7 +13,7 @@ UNTOUCHED_S = 60.0
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A run with what speaks for and against its removal."""
 
-    view: RunView
+    view: RunRow
     bytes: int
     touched_at: float
     """When anything in its directory last changed, in seconds since 1970."""

@@ -6,8 +6,8 @@ import shutil
 import time
 
 from holter.catalog.change.removal import Candidate
-from holter.catalog.read.run_view import RunView
 from holter.journal.rundir import run_directory
+from holter.model.run_row import RunRow
 
 # No run has a name that begins so. Beside the runs: on the same disk, and a full one needs no room for a folder.
 TRASH = ".trash"
@@ -55,7 +55,7 @@ def is_placed(directory: str) -> bool:
     return os.path.isabs(target) and target == run_directory(os.path.dirname(os.path.dirname(target)), name)
 
 
-def weigh(view: RunView, *, is_settled: bool) -> Candidate:
+def weigh(view: RunRow, *, is_settled: bool) -> Candidate:
     """Look at a run's directory: how large it is and when it last changed. Raises OSError."""
     changed, total = [os.stat(view.directory).st_mtime], 0
     for folder, _, names in os.walk(view.directory):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from holter.catalog.read.journal_account import wait_status
-from holter.diagnosis.processes import find_laggard, order_of_death
+from holter.diagnosis.causality.ranks import find_laggard, order_of_death
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import RankEnd
 

@@ -11,12 +11,12 @@ from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import PROGRAM, LoadedRun, counted_marks
 from holter.catalog.read.sightings import Sightings, add_sightings
 from holter.model.evidence import Evidence
-from holter.model.records import Alerted, Console, Edited, Judged, Lost, Marked, Noted
+from holter.model.records import Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted
 from holter.model.state import FINISHED, RUNNING, with_mark
 from holter.model.verdicts import Diagnosis, Explanation
 
 UNKNOWN = "unknown"
-NO_EVIDENCE = (Alerted, Console, Edited, Judged, Lost, Marked, Noted)
+NO_EVIDENCE = (Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted)
 
 
 def judge(loaded: LoadedRun, sightings: Sightings | None = None, *, words: Sequence[Judged] | None = None) -> LoadedRun:
@@ -67,7 +67,7 @@ def with_explanation(loaded: LoadedRun, explanation: Explanation) -> LoadedRun:
     if diagnosis.state and diagnosis.state != by_itself.state:
         by_itself = msgspec.structs.replace(by_itself, state=diagnosis.state)
     outcome = with_mark(by_itself, counted_marks(loaded.digests))
-    view = msgspec.structs.replace(loaded.view, state=outcome.state, cause=diagnosis.cause)
+    view = msgspec.structs.replace(loaded.view, state=outcome.state, because=outcome.because, cause=diagnosis.cause)
     return msgspec.structs.replace(loaded, view=view, outcome=outcome, by_itself=by_itself, explanation=explanation)
 
 

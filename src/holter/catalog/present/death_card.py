@@ -153,10 +153,11 @@ def _cell_name(cell: CellStarted) -> str:
 
 
 def _certainty(death: Death) -> str:
+    said = f"; {_clean(death.mark.words)}" if death.mark else ""
     if death.cause == "unknown":
         could = f": it could be {words.listed(death.candidates)}" if death.candidates else ""
-        return f"no cause can be named{could}"
-    return f"{death.cause}, {words.how_sure(death.confidence)}"
+        return f"no cause can be named{could}{said}"
+    return f"{death.cause}, {words.how_sure(death.confidence)}{said}"
 
 
 def _source(death: Death) -> list[str]:

@@ -14,7 +14,7 @@ from holter.catalog.read.samples import OWN, read_samples
 from holter.journal.rundir import list_segments
 from holter.model.records import CellStarted, HeldVariable
 from holter.model.state import FINISHED, RUNNING
-from holter.model.verdicts import MemoryLimit
+from holter.model.verdicts import CauseMark, MemoryLimit
 
 MOST_POINTS = 120
 
@@ -52,6 +52,8 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     """The end of what the cell printed."""
     stack: tuple[str, ...]
     """Where it was, as far as anybody could write that down."""
+    mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 def find_death(catalog: Catalog, runs: Sequence[str]) -> Death | None:
@@ -89,6 +91,7 @@ def death_of(loaded: LoadedRun, *, now: float) -> Death:
         variables=told.cell_ended.variables if told is not None and told.cell_ended is not None else (),
         output=explanation.printed,
         stack=explanation.stack.lines,
+        mark=loaded.view.cause_mark,
     )
 
 

@@ -9,20 +9,21 @@ from holter.catalog.judge.verdict import explain
 from holter.catalog.read.run_view import LoadedRun
 from holter.catalog.read.stacks import STACK
 from holter.model.records import Marked
+from holter.model.run_row import RunRow
 from holter.model.verdicts import Diagnosis, Explanation, Fact
 
 
 def as_json(loaded: LoadedRun) -> dict[str, Any]:
     """The object of `holter why --json`."""
-    return told(loaded.view.id, loaded.view.state, found=explain(loaded), marks=loaded.said(Marked))
+    return told(loaded.view, explain(loaded), marks=loaded.said(Marked))
 
 
-def told(run: str, state: str, *, found: Explanation, marks: Sequence[Marked]) -> dict[str, Any]:
+def told(row: RunRow, found: Explanation, *, marks: Sequence[Marked]) -> dict[str, Any]:
     """The same from what is kept of the run."""
     diagnosis = with_marks(found.diagnosis, marks)
     return {
-        "run": run,
-        "state": state,
+        "run": row.id,
+        "state": row.state,
         "cause": diagnosis.cause,
         "confidence": round(diagnosis.confidence, 3),
         "candidates": diagnosis.candidates,
@@ -36,6 +37,7 @@ def told(run: str, state: str, *, found: Explanation, marks: Sequence[Marked]) -
         ],
         "cell": found.cell,
         "stack": found.stack.lines if found.stack.title == STACK else (),
+        "cause_mark": row.cause_mark,
     }
 
 

@@ -7,21 +7,16 @@ from collections.abc import Collection
 import msgspec
 
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import RunView
 from holter.journal.rundir import run_directory
+from holter.model.run_row import RunRow
 
 # A file born in the same moment as the directory's time was read would not move that time.
 SETTLED_NS = 2_000_000_000
 
 
-class _Entry(msgspec.Struct, array_like=True):
-    changed_ns: int
-    view: RunView
-
-
 class _File(msgspec.Struct):
     rules: str
-    runs: dict[str, _Entry]
+    runs: list[RunRow]
 
 
 _decode = msgspec.msgpack.Decoder(_File).decode
@@ -40,32 +35,35 @@ class EndedRuns:
         self._runs = self._read()
         self._is_changed = False
 
-    def get(self, run: str) -> RunView | None:
+    def get(self, run: str) -> RunRow | None:
         """The run as it ended; None where it is not known or has changed since."""
-        entry = self._runs.get(run)
-        if entry is None:
+        row = self._runs.get(run)
+        if row is None:
             return None
         directory = run_directory(self._data, run)
         try:
             changed_ns = os.stat(directory).st_mtime_ns
         except OSError:
             return None
-        entry.view.directory = directory  # all runs may have been moved together
-        return entry.view if changed_ns == entry.changed_ns else None
+        if changed_ns != row.seen_ns:
+            return None
+        # All runs may have been moved together. Nobody else has this row, and ten thousand copies take their time.
+        msgspec.structs.force_setattr(row, "directory", directory)
+        return row
 
-    def add(self, view: RunView) -> None:
+    def add(self, row: RunRow) -> None:
         """Remember a settled run."""
         try:
-            changed_ns = os.stat(view.directory).st_mtime_ns
+            changed_ns = os.stat(row.directory).st_mtime_ns
         except OSError:
             return
         if time.time_ns() - changed_ns > SETTLED_NS:
-            self._runs[view.id] = _Entry(changed_ns, view)
+            self._runs[row.id] = msgspec.structs.replace(row, seen_ns=changed_ns)
             self._is_changed = True
 
     def save(self, only: Collection[str]) -> None:
         """Write down these runs, and forget the others. Atomic; a directory that can't be written only costs time."""
-        kept = {run: entry for run, entry in self._runs.items() if run in only}
+        kept = {run: row for run, row in self._runs.items() if run in only}
         if not self._is_changed and len(kept) == len(self._runs):
             return
         self._runs = kept
@@ -73,16 +71,16 @@ class EndedRuns:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.msgpack.encode(_File(rules_stamp(), kept)))
+                file.write(msgspec.msgpack.encode(_File(rules_stamp(), list(kept.values()))))
             os.replace(temporary, self._path)
         except OSError:
             return
         self._is_changed = False
 
-    def _read(self) -> dict[str, _Entry]:
+    def _read(self) -> dict[str, RunRow]:
         try:
             with open(self._path, "rb") as file:
                 found = _decode(file.read())
         except (OSError, msgspec.MsgspecError):
             return {}
-        return found.runs if found.rules == rules_stamp() else {}
+        return {row.id: row for row in found.runs} if found.rules == rules_stamp() else {}

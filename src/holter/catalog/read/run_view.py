@@ -14,6 +14,7 @@ from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import Caught
 from holter.model.records import (
+    CauseMarked,
     ChildExited,
     Described,
     Edited,
@@ -30,8 +31,19 @@ from holter.model.records import (
     Record,
     Signalled,
 )
-from holter.model.state import FINISHED, Lateness, Outcome, Witness, last_wish, settle, settle_process, with_mark
-from holter.model.verdicts import Diagnosis, Explanation
+from holter.model.run_row import RunRow
+from holter.model.state import (
+    FINISHED,
+    RUNNING,
+    Lateness,
+    Outcome,
+    Witness,
+    last_wish,
+    settle,
+    settle_process,
+    with_mark,
+)
+from holter.model.verdicts import CauseMark, Diagnosis, Explanation
 from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
@@ -40,48 +52,15 @@ MAIN = ("client", "watch", "launcher", "provisioner")
 PROGRAM = (*MAIN, "worker")
 SIDECAR_STARTS_WITHIN_NS = 5_000_000_000
 ASKED_WITHIN_NS = 8_000_000_000
+_LABELS = ("project", "name", "entity", "group", "job_type", "notes", "tags", "kind", "started_ns")
 # Between a SIGTERM and the end of a program that handles it: time to write the largest checkpoint.
 LEAVES_WITHIN_NS = 900_000_000_000
-
-
-class RunView(msgspec.Struct, kw_only=True):
-    """What `holter ls --json` prints for a run; the names are a promise."""
-
-    id: str
-    name: str
-    project: str
-    state: str
-    cause: str | None
-    started_at: float
-    ended_at: float | None
-    duration_s: float
-    steps: int
-    summary: dict[str, Any]
-    config: dict[str, Any]
-    host: str
-    rows: int = 0
-    last_step: int | None = None
-    last_row_at: float | None = None
-    is_stale: bool = False
-    entity: str = ""
-    group: str = ""
-    job_type: str = ""
-    notes: str = ""
-    tags: tuple[str, ...] = ()
-    attempt: int = 1
-    directory: str = ""
-    masked: dict[str, int] = {}
-    """How many secrets were hidden in what was recorded, by kind and place."""
-    kind: str = ""
-    """`kernel` for a notebook's kernel that is recorded for its own sake."""
-    trouble: str = ""
-    """Why the run can't be shown, where its state is `unreadable`."""
 
 
 class LoadedRun(msgspec.Struct, kw_only=True):
     """A run with all that its journals say, for `show` and `why`."""
 
-    view: RunView
+    view: RunRow
     outcome: Outcome
     digests: list[Digest]
     facts: dict[str, Any]
@@ -123,21 +102,20 @@ def put_together(
     """The run that these journals tell of, as `load_run` has it; they stay as they are. Raises OSError."""
     copies = [msgspec.structs.replace(each, said=[*each.said]) for each in found]
     digests = sorted(copies, key=lambda each: (each.opened.at_ns, each.journal))
-    programs = [each for each in digests if each.opened.writer in PROGRAM]
-    if not programs:
-        return None
     caught = read_signal_log(directory).caught
     add_wishes(digests, caught)
     awaited = {each.journal for each in awaited_processes(digests, now_ns)} if is_patient else set()
     seen = witnesses(digests, awaited, handled=_handled_terms(caught))
     by_itself = settle(seen, [], now_ns=now_ns, lateness=lateness)
     outcome = with_mark(by_itself, counted_marks(digests))
-    view = _view(directory, programs, outcome=outcome, now_ns=now_ns)
-    view = msgspec.structs.replace(view, masked=masked_secrets(digests), **edits(digests))
+    row = row_of(os.path.basename(directory), digests, directory=directory, **_ends(outcome))
+    if row is None:
+        return None
+    duration_s = round(max(0, (outcome.ended_at_ns or now_ns) - row.started_ns) / 1e9, 3)
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
     is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
     return LoadedRun(
-        view=view,
+        view=msgspec.structs.replace(row, duration_s=duration_s),
         outcome=outcome,
         by_itself=by_itself,
         digests=digests,
@@ -332,8 +310,21 @@ def _may_hear_more(digests: list[Digest], seen: list[Witness], *, is_well: bool)
 
 def counted_marks(digests: Sequence[Digest]) -> list[Marked]:
     """What people said about the newest attempt, in the order of time: a mark does not count for a later one."""
+    return _said(_of_newest_attempt(digests), Marked)
+
+
+def cause_mark(digests: Sequence[Digest]) -> CauseMark | None:
+    """The last word of people on what the newest attempt died of; None where there is none, or it was taken back."""
+    said: list[CauseMarked] = _said(_of_newest_attempt(digests), CauseMarked)
+    if not said or not said[-1].cause:
+        return None
+    last = said[-1]
+    return CauseMark(cause=last.cause, reason=last.reason, by=last.by, at=last.at_ns / 1e9, verdict=last.verdict)
+
+
+def _of_newest_attempt(digests: Sequence[Digest]) -> list[Digest]:
     newest = max((each.opened.attempt for each in digests if each.opened.writer in MAIN), default=0)
-    return _said([each for each in digests if each.opened.attempt >= newest], Marked)
+    return [each for each in digests if each.opened.attempt >= newest]
 
 
 def edits(digests: Sequence[Digest]) -> dict[str, Any]:
@@ -359,33 +350,49 @@ def _said(digests: Sequence[Digest], kind: type[Record]) -> list[Any]:
     return sorted(found, key=lambda record: record.at_ns)
 
 
-def _view(directory: str, programs: list[Digest], *, outcome: Outcome, now_ns: int) -> RunView:
-    described = described_as(programs)
+def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
+    """A run as its journals tell it, with how it goes or went, which others say; None where no program has written.
+
+    Pure. The digests are in the order of time.
+    """
+    programs = [each for each in digests if each.opened.writer in PROGRAM]
+    if not programs:
+        return None
+    began_ns = programs[0].opened.at_ns
+    described = described_as(programs) or Described(at_ns=began_ns, project="", name=run, started_ns=began_ns)
     opened = newest_of(programs).opened
-    newest = max(programs, key=lambda each: each.last_at_ns)
-    started_ns = described.started_ns if described else programs[0].opened.at_ns
-    end_ns = outcome.ended_at_ns or now_ns
-    return RunView(
-        id=os.path.basename(directory),
-        name=described.name if described else opened.run,
-        project=described.project if described else "",
-        state=outcome.state,
-        cause=None if outcome.state in ("running", "finished") else "unknown",
-        started_at=started_ns / 1e9,
-        ended_at=outcome.ended_at_ns / 1e9 if outcome.ended_at_ns else None,
-        duration_s=round(max(0, end_ns - started_ns) / 1e9, 3),
-        steps=count_steps(programs),
-        summary=merged_summary(programs),
-        config=merged_config(programs),
+    return RunRow(
+        id=run,
+        **({name: getattr(described, name) for name in _LABELS} | edits(digests)),
         host=opened.host,
-        rows=sum(each.rows for each in programs),
-        last_step=newest.last_step,
-        last_row_at=max((each.last_at_ns for each in programs if each.rows), default=0) / 1e9 or None,
-        is_stale=outcome.is_stale,
         attempt=opened.attempt,
-        directory=directory,
-        **_labels(described),
+        last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
+        rows=sum(each.rows for each in programs),
+        steps=count_steps(programs),
+        last_step=max(programs, key=lambda each: each.last_at_ns).last_step,
+        config=merged_config(programs),
+        summary=merged_summary(programs),
+        masked=masked_secrets(digests),
+        cause_mark=cause_mark(digests),
+        processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
+        **ends,
     )
+
+
+def _name_of(process: ProcessIdentity) -> str:
+    return f"{process.boot_id}/{process.pid}/{process.started}"
+
+
+def _ends(outcome: Outcome) -> dict[str, Any]:
+    """How a run goes at the moment of an outcome; why it ended is for the rules to say."""
+    cause = None if outcome.state in (RUNNING, FINISHED) else "unknown"
+    return {
+        "state": outcome.state,
+        "because": outcome.because,
+        "cause": cause,
+        "ended_ns": outcome.ended_at_ns,
+        "is_stale": outcome.is_stale,
+    }
 
 
 def count_steps(programs: list[Digest]) -> int:
@@ -412,7 +419,7 @@ def merged_summary(programs: list[Digest]) -> dict[str, Any]:
     return last | by_hand
 
 
-def masked_secrets(digests: list[Digest]) -> dict[str, int]:
+def masked_secrets(digests: Sequence[Digest]) -> dict[str, int]:
     """What all writers together have hidden."""
     counts: dict[str, int] = {}
     for each in digests:
@@ -437,9 +444,3 @@ def newest_of(programs: list[Digest]) -> Digest:
 def _newest(each: Digest) -> tuple[int, int]:
     """By attempt first: the clock may have been set back between two of them."""
     return each.opened.attempt, each.described.at_ns if each.described else each.opened.at_ns
-
-
-def _labels(described: Described | None) -> dict[str, Any]:
-    if described is None:
-        return {}
-    return {name: getattr(described, name) for name in ("entity", "group", "job_type", "notes", "tags", "kind")}

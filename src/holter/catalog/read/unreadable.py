@@ -1,11 +1,12 @@
 """A run over which holter itself fails: it is told as such, beside all others. Pure."""
 
-import os
+import msgspec
 
-from holter.catalog.read.run_view import RunView
+from holter.model.run_row import RunRow
 from holter.model.state import UNREADABLE
 
 MOST_SAID = 300
+NAMELESS = "none of its journals says who wrote it: the record that does is damaged, or a newer holter wrote it"
 
 
 def reason_of(error: Exception) -> str:
@@ -15,22 +16,18 @@ def reason_of(error: Exception) -> str:
     return f"holter can't show it ({said}); what was recorded is whole, and a newer holter may be able to"
 
 
-def unreadable_view(directory: str, *, because: str, at_ns: int) -> RunView:
-    """The line of such a run; it began when its directory was last touched, for want of a better word."""
-    run = os.path.basename(directory)
-    return RunView(
-        id=run,
-        name=run,
-        project="",
+def unreadable_row(before: RunRow, *, because: str) -> RunRow:
+    """What was known of the run, without a word on how it goes.
+
+    It is not marked as seen: who looks next, which may be a newer holter, tries again.
+    """
+    return msgspec.structs.replace(
+        before,
         state=UNREADABLE,
+        because=because,
+        late_state=UNREADABLE,
+        late_because=because,
+        heard_ns=None,
         cause=None,
-        started_at=at_ns / 1e9,
-        ended_at=None,
-        duration_s=0.0,
-        steps=0,
-        summary={},
-        config={},
-        host="",
-        directory=directory,
-        trouble=because,
+        seen_ns=0,
     )

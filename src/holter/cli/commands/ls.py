@@ -10,13 +10,13 @@ import itertools
 import sys
 import time
 
-from holter.catalog.read.run_view import RunView
 from holter.cli.choice import open_catalog
 from holter.cli.figures import began, clean, duration, plural, values
 from holter.cli.parser import add_json, whole_number
 from holter.cli.stdout import NO_WIDTH, Look, look, print_json, state_colour
 from holter.cli.table import Cell, Column, render
 from holter.model.records import KERNEL
+from holter.model.run_row import RunRow
 from holter.model.state import STATES
 
 GROUP = "look"
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"holter: {place} can't be read: {reason}", file=sys.stderr)
     shown = views[: args.n] if args.n else views
     if args.json:
-        print_json({"runs": shown})
+        print_json({"runs": [view.told() for view in shown]})
         return 0
     if not views:
         is_filtered = args.project is not None or args.state is not None or args.kernels
@@ -75,13 +75,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(views: list[RunView], seen: Look, now: float) -> list[str]:
+def _lines(views: list[RunRow], seen: Look, now: float) -> list[str]:
     shown = [place for place in range(len(COLUMNS)) if place != CAUSE or any(view.cause for view in views)]
     rows = [_row(view, seen, now) for view in views]
     return render([COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows], look=seen)
 
 
-def _row(view: RunView, seen: Look, now: float) -> list[Cell]:
+def _row(view: RunRow, seen: Look, now: float) -> list[Cell]:
     late = "?" if view.is_stale else ""
     return [
         Cell(f"{seen.mark(view.state)} {view.state}{late}", state_colour(view.state)),

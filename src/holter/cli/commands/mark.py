@@ -1,12 +1,13 @@
-"""Correct how a run ended: from crashed to failed, from failed to finished, and so on.
+"""Say that holter is wrong about the end of a run: how it ended (STATE), what it died of (--cause), or both.
 
-It is recorded as your word, with the reason, your name and the time; holter's own verdict stays visible. --undo takes
-it back.
+It is recorded as your word, with the reason, your name and the time; holter's own verdict stays visible. `holter rules`
+lists the causes; `other` stands for one that is not there, `none` for a normal end. --undo takes all of it back.
+`holter why --wrong` exports what people said of causes, so that holter can learn from it.
 """
 
 import argparse
 
-from holter.catalog.change.marking import DEAD, mark
+from holter.catalog.change.marking import DEAD, mark, mark_cause, unmark
 from holter.catalog.change.user_name import user_name
 from holter.cli.choice import load_chosen
 from holter.cli.figures import clean
@@ -19,18 +20,27 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("run", metavar="RUN", help="id, beginning of an id, or name")
     parser.add_argument("state", metavar="STATE", nargs="?", choices=DEAD, help=f"one of {', '.join(DEAD)}")
+    parser.add_argument("--cause", metavar="CAUSE", help="what it died of: one of `holter rules`, `other` or `none`")
     parser.add_argument("--reason", metavar="TEXT", help="why, for those who wonder later")
-    parser.add_argument("--undo", action="store_true", help="let holter's own verdict hold again")
+    parser.add_argument("--undo", action="store_true", help="let holter's own verdict stand alone again")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write it down."""
-    if args.undo == (args.state is not None):
-        raise UsageError("write `holter mark RUN STATE --reason TEXT`, or `holter mark RUN --undo`")
+    if args.undo == (args.state is not None or args.cause is not None):
+        raise UsageError("write `holter mark RUN [STATE] [--cause CAUSE] --reason TEXT`, or `holter mark RUN --undo`")
     if not args.undo and not args.reason:
         raise UsageError("a mark needs a reason, for those who wonder later: add --reason TEXT")
     loaded = load_chosen(args.run)
-    mark(loaded, args.state or "", reason=args.reason or "taken back", by=user_name())
+    if args.undo:
+        unmark(loaded, by=user_name())
+    if args.cause is not None:
+        mark_cause(loaded, args.cause, reason=args.reason, by=user_name())
+    if args.state is not None:
+        mark(loaded, args.state, reason=args.reason, by=user_name())
     loaded = load_chosen(loaded.view.id)
-    print(f"{clean(loaded.view.name)} ({loaded.view.id}) is {loaded.view.state}: {clean(loaded.outcome.because)}")
+    view = loaded.view
+    print(f"{clean(view.name)} ({view.id}) is {view.state}: {clean(loaded.outcome.because)}")
+    if view.cause_mark is not None:
+        print(f"{clean(view.cause_mark.words)} (holter's own verdict: {view.cause or 'no cause'})")
     return 0

@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from holter.cli.figures import clean
-from holter.cli.parser import add_json, near
-from holter.cli.rules_page import one_line, rules_page
+from holter.cli.parser import add_json
+from holter.cli.rules_page import rules_page
 from holter.cli.stdout import NO_WIDTH, Look, look, print_json
 from holter.cli.table import Cell, Column, render
 from holter.cli.verdict_text import WIDEST, plain
-from holter.diagnosis.loading import Rule, load_rules
-from holter.errors import UsageError
+from holter.diagnosis.loading import Rule, find_rule, load_rules
 
 GROUP = "explain"
+WHAT_NEXT = (
+    "`holter rules CAUSE` explains one, with what helps.",
+    "`holter mark RUN --cause CAUSE --reason TEXT` says that a run died of it, where holter says otherwise.",
+)
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +33,7 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the rules."""
-    chosen = _choose(load_rules(), args.cause)
+    chosen = [find_rule(args.cause)] if args.cause is not None else load_rules()
     if args.json:
         print_json({"rules": [_as_json(rule) for rule in chosen]})
     elif args.markdown:
@@ -40,16 +43,6 @@ def run(args: argparse.Namespace) -> int:
         lines = _explained(chosen[0], seen) if args.cause else _listed(chosen, seen)
         print("\n".join(plain(line, seen) for line in lines))
     return 0
-
-
-def _choose(rules: Sequence[Rule], cause: str | None) -> Sequence[Rule]:
-    if cause is None:
-        return rules
-    found = [rule for rule in rules if rule.cause == cause.replace("_", "-").lower()]
-    if not found:
-        guess = near(cause, [rule.cause for rule in rules])
-        raise UsageError(f"there is no rule {cause!r}{guess}; `holter rules` lists them")
-    return found
 
 
 def _as_json(rule: Rule) -> dict[str, Any]:
@@ -64,8 +57,8 @@ def _as_json(rule: Rule) -> dict[str, Any]:
 
 def _listed(rules: Sequence[Rule], seen: Look) -> list[str]:
     columns = (Column("CAUSE"), Column("WHAT HAPPENED", least=20))
-    rows = [[Cell(rule.cause, "bold"), Cell(clean(one_line(rule)))] for rule in rules]
-    return [*render(columns, rows, look=seen), "", "`holter rules CAUSE` explains one, with what helps."]
+    rows = [[Cell(rule.cause, "bold"), Cell(clean(rule.in_short))] for rule in rules]
+    return [*render(columns, rows, look=seen), "", *WHAT_NEXT]
 
 
 def _explained(rule: Rule, seen: Look) -> list[str]:

@@ -80,7 +80,7 @@ def _print_files(found: Sequence[RunFile], *, as_json: bool) -> None:
 def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[str, Any]:
     outcome = loaded.outcome
     return {
-        **msgspec.structs.asdict(loaded.view),
+        **loaded.view.told(),
         "because": outcome.because,
         "title": loaded.diagnosis.title if loaded.diagnosis else None,
         "confidence": loaded.diagnosis.confidence if loaded.diagnosis else None,

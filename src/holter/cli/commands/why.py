@@ -3,6 +3,9 @@
 The cause in one sentence, the evidence with its sources and times, what was ruled out and by which number, and what
 could not be seen. In the JSON `cause` is null for a run that finished or still runs, and `unknown` where
 no cause can be named.
+
+With --wrong, it prints instead what is needed to find out why holter was wrong: for each run of which somebody said so
+with `holter mark RUN --cause CAUSE`, a line of JSON with the evidence, holter's verdict, and their cause and reason.
 """
 
 import argparse
@@ -13,10 +16,11 @@ from holter.catalog.present.explanation import as_json, with_marks
 from holter.catalog.read.run_view import LoadedRun
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
-from holter.cli.parser import add_json, add_run
+from holter.cli.parser import add_json
 from holter.cli.ranks_text import ranks_lines
 from holter.cli.stdout import Look, look, print_json, state_colour
 from holter.cli.verdict_text import plain, verdict_lines
+from holter.errors import UsageError
 from holter.model.records import Marked
 from holter.model.state import RUNNING
 from holter.model.verdicts import FatalCell
@@ -28,13 +32,24 @@ MOST_LINES = 8
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_run(parser)
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="*", help="id, beginning of an id, or name; left out, the newest run"
+    )
     add_json(parser)
+    parser.add_argument(
+        "--wrong", action="store_true", help="export the evidence of all runs, or of these, whose verdict is wrong"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the verdict."""
-    loaded = load_explained(args.run)
+    if args.wrong:
+        from holter.cli.wrong_export import export_wrong  # only for those who ask for it
+
+        return export_wrong(args.runs)
+    if len(args.runs) > 1:
+        raise UsageError(f"one run at a time: `holter why {args.runs[0]}`; only --wrong takes several")
+    loaded = load_explained(args.runs[0] if args.runs else None)
     if args.json:
         print_json(as_json(loaded))
     else:
@@ -47,7 +62,7 @@ def as_lines(loaded: LoadedRun, *, seen: Look) -> list[str]:
     now = time.time()
     told = explain(loaded)
     diagnosis = with_marks(told.diagnosis, loaded.said(Marked))
-    lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now)]
+    lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now, mark=loaded.view.cause_mark)]
     sections = {"Ranks": ranks_lines(told, now=now), **_cell(told.cell), told.stack.title: told.stack.lines}
     for title, found in sections.items():
         if found:

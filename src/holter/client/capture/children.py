@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from holter.client.capture.description import Describer
 from holter.client.capture.patches import Patches
-from holter.client.capture.texts import bounded
 from holter.model.clock import Clock
+from holter.model.cutting import bounded
 from holter.model.records import ChildExited
 from holter.model.thinning import Thinning
 

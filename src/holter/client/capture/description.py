@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from holter.client.capture.texts import bounded
 from holter.model.bounds import within
 from holter.model.clock import Clock
-from holter.model.cutting import first_words, last_words
+from holter.model.cutting import bounded, first_words, last_words
 from holter.model.records import Cause, Raised
 from holter.model.thinning import Thinning
 
@@ -39,7 +38,7 @@ def describe(
     error: BaseException, at_ns: int, *, thread: str = "MainThread", where: str = "main", times: int = 1
 ) -> Raised:
     """An exception as bounded text, with the arrays in the user's own frames; keeps no reference to any of it."""
-    from holter.client.capture.frames import own_frames
+    from holter.memory.frames import own_frames
 
     text = _traceback(error)
     if len(text) > MOST_TRACEBACK:

@@ -10,8 +10,6 @@ from typing import Any
 from holter.client.capture.description import Describer
 from holter.client.capture.patches import Patches
 
-_HERE = __name__.rpartition(".")[0]
-
 
 class ExceptionHooks:
     """Installed while a run is active. `restore` puts back what was there, unless somebody hooked in on top."""
@@ -28,7 +26,13 @@ class ExceptionHooks:
         # Now and not in the hook: their import evaluates code, and CPython then forgets that it was a KeyboardInterrupt
         # that ended the program, which would leave with code 1 instead of by SIGINT. And there may be no file
         # descriptor left to import anything with.
-        for name in ("linecache", "tokenize", "traceback", f"{_HERE}.frames", f"{_HERE}.surroundings"):
+        for name in (
+            "linecache",
+            "tokenize",
+            "traceback",
+            "holter.memory.frames",
+            "holter.client.capture.surroundings",
+        ):
             importlib.import_module(name)
         self._wrap(sys, "excepthook", self._main)
         self._wrap(threading, "excepthook", self._thread)

@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from holter.client.boundary import is_strict
 from holter.client.capture.awaited import AwaitedHook
 from holter.client.capture.children import Address, ChildHooks
 from holter.client.capture.description import Describer
@@ -16,6 +15,7 @@ from holter.client.capture.leaving import LeavingHook
 from holter.client.capture.signals import TermHook
 from holter.client.capture.tasks import TaskHook
 from holter.client.capture.witness import SignalWitness
+from holter.errors import is_strict
 from holter.model.clock import Clock
 from holter.model.records import ChildExited, Looked, Raised, Record, Signalled
 from holter.recording.spawning import most_child_bytes

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from holter.client.boundary import is_strict
 from holter.client.capture.description import describe, exit_code_of, type_name
 from holter.client.capture.patches import Patches
-from holter.client.capture.texts import bounded
 from holter.client.notebook.cell_files import file_of, files_so_far
-from holter.client.notebook.process_memory import GpuMemory, ProcessMemory
+from holter.errors import is_strict
+from holter.memory.readings import GpuMemory, begin_peak, peak_bytes, rss_bytes
 from holter.model.clock import Clock
-from holter.model.cutting import first_words
+from holter.model.cutting import bounded, first_words
 from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised, Record
 from holter.model.secrets import masked
 
@@ -65,7 +64,7 @@ class CellHooks:
         self._look = look
         self._clock = Clock()
         self._patches = Patches()
-        self._memory, self._gpu = ProcessMemory(), GpuMemory()
+        self._gpu = GpuMemory()
         self._depth = 0
         self._ordinal = 0
         self._cell: CellStarted | None = None
@@ -137,14 +136,14 @@ class CellHooks:
         self._ordinal += 1
         self._shown = self.failure = None
         self._interrupted_at = 0.0  # who goes on was not interrupted in order to be restarted
-        self._memory.begin_peak()
+        begin_peak()
         self._gpu.begin()
         self._cell = CellStarted(
             at_ns=self._clock.now_ns(),
             ordinal=self._ordinal,
             number=number,
             source=_without_secrets(source),
-            rss_bytes=self._memory.rss_bytes(),
+            rss_bytes=rss_bytes() or None,
             files=files,
         )
         self._keep(self._cell)
@@ -159,7 +158,7 @@ class CellHooks:
             self.failure = describe(error, self._clock.now_ns())
         if cell is None:
             return
-        rss, (gpu, gpu_peak) = self._memory.rss_bytes(), self._gpu.end()
+        rss, (gpu, gpu_peak) = rss_bytes() or None, self._gpu.end()
         if rss is not None and abs(rss - self._looked_bytes) >= WORTH_A_LOOK_BYTES:
             self._looked_bytes, self._variables = rss, self._look_around()
         ended = CellEnded(
@@ -167,7 +166,7 @@ class CellHooks:
             ordinal=cell.ordinal,
             number=cell.number,
             rss_bytes=rss,
-            peak_bytes=self._memory.peak_bytes(),
+            peak_bytes=peak_bytes(),
             gpu_bytes=gpu,
             gpu_peak_bytes=gpu_peak,
             error=_words(error) if error is not None else "",
@@ -221,7 +220,7 @@ class CellHooks:
 
 def look_at(namespace: dict[str, Any], shell: Any) -> tuple[HeldVariable, ...]:
     """The largest variables of a namespace; takes some milliseconds."""
-    from holter.client.memory.variables import variables
+    from holter.memory.variables import variables
 
     found = variables(namespace, budget_s=LOOK_FOR_S, shell=shell)
     large = [each for each in found if each.size_bytes >= LEAST_VARIABLE_BYTES]

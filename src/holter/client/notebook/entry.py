@@ -1,9 +1,9 @@
 """What happens in a notebook when a run is opened in it."""
 
-from holter.client.boundary import is_strict
 from holter.client.notebook.kernel import this_kernel
 from holter.client.notebook.magics import register
 from holter.client.run import Run
+from holter.errors import is_strict
 
 
 def enter(run: Run, data: str, *, may_show: bool) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec
 
 from holter.client import active
-from holter.client.boundary import is_strict
 from holter.client.capture.patches import Patches
 from holter.client.notebook.cells import CellHooks, look_at
 from holter.client.notebook.displays import Displays
@@ -18,6 +17,7 @@ from holter.client.notebook.place import Place, find_place
 from holter.client.notebook.predecessors import Registry
 from holter.client.run import Run
 from holter.client.shell import current_shell
+from holter.errors import is_strict
 from holter.model.clock import Clock
 from holter.model.records import KernelAsked
 from holter.probes.identity import ProcessIdentity, identify

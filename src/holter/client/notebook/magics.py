@@ -68,7 +68,7 @@ def show_help(shell: Any, line: str) -> None:
 
 def _of_memory(name: str) -> Command:
     def call(shell: Any, line: str) -> None:
-        from holter.client.memory.magics import COMMANDS as OF_MEMORY
+        from holter.memory.magics import COMMANDS as OF_MEMORY
 
         OF_MEMORY[name](shell, line)
 
@@ -106,7 +106,7 @@ def holter(line: str) -> None:
 
 def register(shell: Any) -> None:
     """Have a shell know `%holter` and `%%holter_memory`. Idempotent."""
-    from holter.client.memory.magics import register as register_memory
+    from holter.memory.magics import register as register_memory
 
     _told_plainly.__doc__ = help_text()  # IPython shows it for `%holter ?`
     shell.register_magic_function(_told_plainly, magic_kind="line", magic_name="holter")

@@ -11,9 +11,8 @@ import re
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.printed import WITHOUT_CLIENT
-from holter.diagnosis.processes import left_with
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Raised

@@ -11,15 +11,9 @@ import re
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import (
-    at_step,
-    call,
-    ended_well,
-    find_laggard,
-    order_of_death,
-    tell_laggard,
-    waited_in_vain,
-)
+from holter.diagnosis.causality.ends import at_step, call, ended_well, waited_in_vain
+from holter.diagnosis.causality.origin import only_passed_on
+from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
 from holter.diagnosis.texts import is_own_raise, line_near_end
 from holter.model.evidence import End, Evidence, Said
 from holter.model.verdicts import Answer, Verdict
@@ -51,7 +45,7 @@ def diagnose(evidence: Evidence) -> Answer:
         title=_title(end, laggard),
         because=testimony.few([*tell_laggard(evidence), *found, facts.of_status(end)]),
         advice=advise(CAUSE, evidence),
-        is_consequence=_is_consequence(evidence),
+        is_consequence=only_passed_on(evidence),
     )
 
 
@@ -70,9 +64,3 @@ def _title(end: End, laggard: End | None) -> str:
     where = f", which stood {behind}" if behind else ", which did not come"
     comma = "," if at_step(end) else ""
     return words.sentence(f"{call(end)}{at_step(end)}{comma} waited in vain for {call(laggard)}{where}")
-
-
-def _is_consequence(evidence: Evidence) -> bool:
-    """Another rank had died by itself before: nobody could come."""
-    order = order_of_death(evidence.ranks)
-    return order is not None and order.first.pid != evidence.subject.pid and not waited_in_vain(order.first)

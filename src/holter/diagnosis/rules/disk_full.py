@@ -14,9 +14,8 @@ import msgspec
 
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.printed import WITHOUT_CLIENT
-from holter.diagnosis.processes import left_with
 from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
 from holter.model.evidence import Disk, Evidence, Said
 from holter.model.records import Raised

@@ -13,7 +13,7 @@ import re
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well, left_with
+from holter.diagnosis.causality.ends import ended_well, left_with
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised

@@ -12,7 +12,7 @@ import re
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.texts import in_exception, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict

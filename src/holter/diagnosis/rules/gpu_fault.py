@@ -9,8 +9,8 @@ checkpoint.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_FAULT, HARDWARE_XIDS, OF_GPU, is_about_gpu, xids_near_end
-from holter.diagnosis.processes import ended_well
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict

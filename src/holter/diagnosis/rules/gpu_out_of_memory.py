@@ -11,8 +11,8 @@ import re
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.memory_reading import unused_in_pieces
-from holter.diagnosis.processes import left_with
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.records import Raised

@@ -8,8 +8,8 @@ Cool it: clean the fans, leave room between the cards, lower the power limit wit
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
-from holter.diagnosis.processes import ended_well
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 

@@ -11,8 +11,8 @@ CPU, where the error has a name.
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import PROGRAM_FAULT, PROGRAM_XIDS, is_about_gpu, xids_near_end
-from holter.diagnosis.processes import ended_well
 from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict

@@ -11,7 +11,8 @@ import signal
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well, find_fatal_child, order_of_death
+from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.texts import last_line
 from holter.model.evidence import End, Evidence
 from holter.model.state import signal_name
@@ -46,7 +47,7 @@ def diagnose(evidence: Evidence) -> Answer:
         title=_title(end, code),
         because=testimony.few(_because(evidence, code)),
         advice=advise(CAUSE, evidence),
-        is_consequence=_is_consequence(evidence),
+        is_consequence=only_passed_on(evidence),
     )
 
 
@@ -121,16 +122,3 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     if not found:
         found.append(facts.fact(testimony.JOURNAL, end.at_ns, f"exit code {code}"))
     return [*found, *testimony.of_steps(end)]
-
-
-def _is_consequence(evidence: Evidence) -> bool:
-    """A command that reports the death of a process inside it, or a shell that hands on a code."""
-    end = evidence.subject
-    child = find_fatal_child(evidence)
-    if child is not None and (child.signal is not None or child.raised is not None):
-        return True
-    inside = [other for other in evidence.ranks if other.pid != end.pid and other.at_ns <= end.at_ns]
-    if end.role in ("command", "watched"):
-        return any(not ended_well(other) for other in inside)
-    order = order_of_death(evidence.ranks)
-    return order is not None and any(other.pid == end.pid for other in order.followers)

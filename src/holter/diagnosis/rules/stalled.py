@@ -12,8 +12,9 @@ import re
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import at_step, call, ended_well
+from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
 from holter.diagnosis.mistakes import forked_with_threads
-from holter.diagnosis.processes import at_step, call, ended_well, find_laggard, tell_laggard
 from holter.diagnosis.remedies import program
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import End, Evidence, Stall

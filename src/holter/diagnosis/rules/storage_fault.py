@@ -12,7 +12,7 @@ import signal
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import ended_well
+from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.requests import SI_KERNEL
 from holter.diagnosis.texts import foreign_text, source_line
 from holter.model.evidence import Disk, End, Evidence, KernelLine

@@ -10,7 +10,7 @@ import re
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import left_with
+from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict

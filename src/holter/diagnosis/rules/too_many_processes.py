@@ -11,7 +11,7 @@ import re
 
 from holter.diagnosis import errnos, facts, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.processes import left_with
+from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Raised

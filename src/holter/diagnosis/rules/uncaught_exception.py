@@ -13,13 +13,13 @@ import msgspec
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import Remedy, advise
+from holter.diagnosis.causality.console import LAST_WORDS, PRINTED
+from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.causality.origin import only_passed_on
+from holter.diagnosis.causality.tracebacks import looks_uncaught
 from holter.diagnosis.mistakes import find_mistake
-from holter.diagnosis.origins import find_lost_child
-from holter.diagnosis.printed import LAST_WORDS, PRINTED
-from holter.diagnosis.processes import ended_well, lost_a_child, lost_a_peer, order_of_death
 from holter.diagnosis.remedies import several
 from holter.diagnosis.texts import type_names
-from holter.diagnosis.tracebacks import looks_uncaught
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
@@ -47,7 +47,7 @@ def diagnose(evidence: Evidence) -> Answer:
         title=_title(end, error, inside),
         because=testimony.few(_because(evidence, error)),
         advice=advise(CAUSE, msgspec.structs.replace(evidence, subject=at_work), *_remedies(error)),
-        is_consequence=_is_consequence(evidence),
+        is_consequence=only_passed_on(evidence),
     )
 
 
@@ -60,7 +60,9 @@ def _confidence(end: End, error: Raised) -> float:
         return 0.85 if looks_uncaught(error) else 0.65
     if end.signal is not None:
         return 0.75  # Python was on its way out when native code fell over
-    return 0.97 if end.code is not None else 0.93
+    if end.code is not None:
+        return 0.97
+    return 0.93 if looks_uncaught(error) else 0.65  # who called it may have caught it, and nobody saw how that left
 
 
 def _raised_inside(end: End, error: Raised) -> Raised:
@@ -127,11 +129,3 @@ def _dead_threads(end: End, error: Raised) -> list[Fact]:
 def _remedies(error: Raised) -> tuple[Remedy, ...]:
     mistake = find_mistake(error)
     return (mistake.remedy,) if mistake else (several.install_module,)
-
-
-def _is_consequence(evidence: Evidence) -> bool:
-    end = evidence.subject
-    if lost_a_child(end) or find_lost_child(evidence) is not None:
-        return True
-    order = order_of_death(evidence.ranks)
-    return lost_a_peer(end) and order is not None and order.first.pid != end.pid

@@ -8,9 +8,9 @@ Run with `num_workers=0`, so that what happens in the worker happens in the prog
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.children import find_lost_child
+from holter.diagnosis.causality.ends import call, how_it_went, lost_a_child
 from holter.diagnosis.mistakes import Mistake, find_mistake_of_workers
-from holter.diagnosis.origins import find_lost_child
-from holter.diagnosis.processes import call, how_it_went, lost_a_child
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Verdict
 

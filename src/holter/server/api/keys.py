@@ -8,7 +8,6 @@ from holter.errors import NoRun
 from holter.server.ingest.digesting import SYSTEM
 from holter.server.transport.routing import Route, Visit
 from holter.storage.filters import Compare
-from holter.storage.runs import RunQuery
 
 MOST_RUNS = 200
 Search = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -94,16 +93,9 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
 
 
 def _newest(visit: Visit, project: str | None) -> list[str]:
-    services = visit.services
-    query = RunQuery(
-        now_ns=services.clock.now_ns(),
-        lateness=services.lateness,
-        where=Compare("project", "=", project) if project is not None else None,
-        columns=("id",),
-        count=MOST_RUNS,
-        is_counted=False,
-    )
-    return [fields["id"] for fields in visit.runs.query(query).runs]
+    where = Compare("project", "=", project) if project is not None else None
+    query = visit.services.question(where=where, count=MOST_RUNS, is_counted=False)
+    return [row.id for row in visit.runs.query(query).runs]
 
 
 def _number(value: object) -> float | None:

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import msgspec
 
+from holter.model.run_row import RunRow
 from holter.model.state import CRASHED, FAILED, PREEMPTED, RUNNING
-from holter.server.query.briefs import BRIEF, RunBrief, brief_from
+from holter.server.query.briefs import RunBrief, brief_of
 from holter.server.query.deaths import each_once
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Among, Compare, Filter
-from holter.storage.runs import RunQuery, SortKey
+from holter.storage.runs import SortKey
 
 DAY_S = 86400
 MOST_SHOWN = 200
@@ -81,21 +82,23 @@ def list_projects(visit: Visit, asked: Nothing) -> Projects:
 def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
     """Runs that died within a day, are late, or have warned"""
     recent = All((_DEAD, Compare("ended_at", ">", visit.services.now() - DAY_S)))
-    found = [Attention(because="died", text=run.cause or run.state, run=run) for run in _deaths(visit, recent)]
-    for run in _find(visit, Compare("state", "=", RUNNING), MOST_ALIVE):
-        if run.is_stale:
-            found.append(Attention(because="stale", text="its heartbeats are late", run=run))
-        elif (text := _warning(visit, run.id)) is not None:
-            found.append(Attention(because="warning", text=text, run=run))
-    return NeedsAttention(found[:MOST_SHOWN])
+    found = [("died", row.cause or row.state, row) for row in _deaths(visit, recent)]
+    for row in _find(visit, Compare("state", "=", RUNNING), MOST_ALIVE):
+        if row.is_stale:
+            found.append(("stale", "its heartbeats are late", row))
+        elif (text := _warning(visit, row.id)) is not None:
+            found.append(("warning", text, row))
+    return NeedsAttention(
+        [Attention(because=because, text=text, run=_brief(visit, row)) for because, text, row in found[:MOST_SHOWN]]
+    )
 
 
 def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
     """Deaths by cause and place, with the hours that they cost"""
     where: Filter = _DEAD if asked.project is None else All((_DEAD, Compare("project", "=", asked.project)))
     grouped: dict[tuple[str, str], list[RunBrief]] = {}
-    for run in _deaths(visit, where, asked.limit):
-        grouped.setdefault((run.cause or "unknown", _place(visit, run)), []).append(run)
+    for row in _deaths(visit, where, asked.limit):
+        grouped.setdefault((row.cause or "unknown", _place(visit, row)), []).append(_brief(visit, row))
     groups = [
         Group(
             cause,
@@ -123,29 +126,20 @@ def _project(visit: Visit, name: str, count: int) -> Project:
 
 
 def _count(visit: Visit, where: Filter) -> int:
-    services = visit.services
-    query = RunQuery(now_ns=services.clock.now_ns(), lateness=services.lateness, where=where, columns=("id",), count=0)
-    return visit.runs.query(query).total or 0
+    return visit.runs.query(visit.services.question(where=where, count=0)).total or 0
 
 
-def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "ended_at") -> list[RunBrief]:
-    services = visit.services
-    query = RunQuery(
-        now_ns=services.clock.now_ns(),
-        lateness=services.lateness,
-        where=where,
-        sort=(SortKey(sort, is_descending=True),),
-        columns=(*BRIEF, "because"),
-        count=count,
-        is_counted=False,
-    )
-    return [brief_from(services.storage, fields) for fields in visit.runs.query(query).runs]
+def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "ended_at") -> list[RunRow]:
+    order = (SortKey(sort, is_descending=True),)
+    return visit.runs.query(visit.services.question(where=where, sort=order, count=count, is_counted=False)).runs
 
 
-def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunBrief]:
-    found = _find(visit, where, count)
-    rows = {run.id: visit.services.storage.runs.get(run.id) for run in found}
-    return each_once(found, {run: row for run, row in rows.items() if row is not None})
+def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunRow]:
+    return each_once(_find(visit, where, count))
+
+
+def _brief(visit: Visit, row: RunRow) -> RunBrief:
+    return brief_of(visit.services.storage, row)
 
 
 def _warning(visit: Visit, run: str) -> str | None:
@@ -156,13 +150,13 @@ def _warning(visit: Visit, run: str) -> str | None:
     return None
 
 
-def _place(visit: Visit, run: RunBrief) -> str:
-    for event in reversed(visit.services.storage.console.events(run.id, ["Raised"])):
+def _place(visit: Visit, row: RunRow) -> str:
+    for event in reversed(visit.services.storage.console.events(row.id, ["Raised"])):
         frames = event.fields.get("frames") or ()
         if event.fields.get("where", "main") == "main" and frames:
             last = frames[-1]
             return f"{str(last['file']).rpartition('/')[2]}:{last['line']} {last['function']}"
-    return run.host
+    return row.host
 
 
 ROUTES = [

@@ -10,16 +10,19 @@ from holter.catalog.change.removal import UNTOUCHED_S, protection
 from holter.catalog.change.trash import weigh
 from holter.catalog.read.resuming import resume_command
 from holter.catalog.read.run_view import MAIN, LoadedRun
-from holter.errors import NoRun, Refused
+from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, UNREADABLE
+from holter.model.verdicts import CauseMark
 from holter.server.domain.removal import remove_run
-from holter.server.query.briefs import BRIEF, Mark, RunBrief, brief_from, brief_of, marks_of
-from holter.server.query.tables import TableTexts, read_query
+from holter.server.query.briefs import Mark, RunBrief, brief_of, marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
-from holter.storage.filters import All, Compare
-from holter.storage.runs import RunQuery, RunRow
+from holter.storage.filter_text import parse_query
+from holter.storage.filters import Compare
+from holter.storage.run_fields import COLUMNS, PREFIXES
+from holter.storage.runs import PLAIN_FIELDS
 from holter.wire.odd_numbers import in_words
 
 # It takes a sidecar about a second to ask all who may know why its run died; much longer on a busy machine.
@@ -106,6 +109,8 @@ class RunDetail(RunBrief, kw_only=True):
     resume_command: str
     sent_by: str = ""
     """The user who sent it; empty for one that was recorded here."""
+    cause_mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 class Edits(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,18 +124,15 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
     """Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field"""
-    columns = tuple(filter(None, (column.strip() for column in asked.columns.split(","))))
-    texts = TableTexts(
-        where=asked.filter,
-        sort=asked.sort,
-        columns=list(dict.fromkeys((*BRIEF, "because", *columns))),
-        start=asked.offset,
-        count=asked.limit,
-    )
+    columns = [column.strip() for column in asked.columns.split(",") if column.strip()]
+    for column in columns:
+        if column not in COLUMNS and not column.startswith(PREFIXES):
+            raise UsageError(f"no column {column!r}: there are {', '.join(PLAIN_FIELDS)}, config.… and summary.…")
     services = visit.services
-    query = read_query(texts, now_ns=services.clock.now_ns(), lateness=services.lateness)
-    page = visit.runs.query(_of_project(query, asked.project))
-    return RunTable(page.total or 0, [brief_from(services.storage, fields, columns=columns) for fields in page.runs])
+    of_project = Compare("project", "=", asked.project) if asked.project is not None else None
+    query = services.question(where=of_project, start=asked.offset, count=asked.limit)
+    page = visit.runs.query(parse_query(query, where=asked.filter, sort=asked.sort))
+    return RunTable(page.total or 0, [brief_of(services.storage, row, columns=columns) for row in page.runs])
 
 
 def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
@@ -139,9 +141,8 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     row = services.storage.runs.get(asked.run)
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
-    brief = brief_of(services.storage, row, now_ns=services.clock.now_ns(), lateness=services.lateness)
     return RunDetail(
-        **{name: getattr(brief, name) for name in brief.__struct_fields__},
+        **msgspec.structs.asdict(brief_of(services.storage, row.at(services.clock.now_ns(), services.lateness))),
         **(_untold(row) if row.state == UNREADABLE else _told(services.verdicts.load(asked.run))),
         config=in_words(row.config),
         summary=in_words(row.summary),
@@ -168,6 +169,7 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
         "masked": loaded.view.masked,
+        "cause_mark": loaded.view.cause_mark,
         "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
     }
 
@@ -224,13 +226,6 @@ def _is_dead(loaded: LoadedRun) -> bool:
 def _write(loaded: LoadedRun, edited: Edited) -> None:
     if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
-
-
-def _of_project(query: RunQuery, project: str | None) -> RunQuery:
-    if project is None:
-        return query
-    is_of_it = Compare("project", "=", project)
-    return msgspec.structs.replace(query, where=is_of_it if query.where is None else All((is_of_it, query.where)))
 
 
 def _command(loaded: LoadedRun) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from holter.errors import UsageError
 from holter.server.query.charts import RELATIVE, TIME, Chart, draw, draw_mean
 from holter.server.transport.routing import Reply, Route, Visit
-from holter.storage.run_fields import shown_fields
+from holter.storage.run_fields import value_of
 from holter.storage.series import Buckets, Line
 from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
 
@@ -128,12 +128,9 @@ def _grouped(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, 
 
 
 def _value(visit: Visit, run: str, field: str) -> Any:
-    row = visit.services.storage.runs.get(run)
-    if row is None:
-        return None
-    return shown_fields(row, (field,), now_ns=visit.services.clock.now_ns(), lateness=visit.services.lateness).get(
-        field
-    )
+    services = visit.services
+    row = services.storage.runs.get(run)
+    return value_of(row.at(services.clock.now_ns(), services.lateness), field) if row is not None else None
 
 
 def _chart(asked: AskedSeries, lines: tuple[tuple[str, str], ...]) -> Chart:

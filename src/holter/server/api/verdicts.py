@@ -4,14 +4,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from holter.catalog.change.marking import mark
+from holter.catalog.change.marking import mark, mark_cause, unmark
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
 from holter.model.state import RUNNING
-from holter.model.verdicts import FatalCell
+from holter.model.verdicts import CauseMark, FatalCell
 from holter.server.api.runs import AskedRun
 from holter.server.query.briefs import Mark, marks_of
-from holter.server.transport.routing import Route, Visit
+from holter.server.transport.routing import Nothing, Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]
 
@@ -57,14 +57,37 @@ class VerdictJson(msgspec.Struct, frozen=True):
     """Where Python was at a fatal signal, a line for each frame."""
     cell: FatalCell | None = None
     """Of a notebook: the cell in which it ended."""
+    cause_mark: CauseMark | None = None
+    """What a person says that it died of."""
 
 
 class NewMark(msgspec.Struct, frozen=True, kw_only=True):
-    """A state that the run is to have, and why."""
+    """The state that the run is to have, or what it died of (a cause, `other` or `none`), or both; and why."""
 
     run: str
-    state: DeadState
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    state: DeadState | None = None
+    cause: Annotated[str, msgspec.Meta(max_length=100)] | None = None
+
+
+class Unmark(msgspec.Struct, frozen=True, kw_only=True):
+    """Which word is taken back; left out, all."""
+
+    run: str
+    what: Literal["state", "cause"] | None = None
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """A cause that a death can have, and what it means in one sentence."""
+
+    cause: str
+    in_short: str
+
+
+class Causes(msgspec.Struct, frozen=True):
+    """All of them."""
+
+    causes: list[Cause]
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -92,17 +115,29 @@ def verdict(visit: Visit, asked: AskedRun) -> Any:
 
 
 def mark_run(visit: Visit, asked: NewMark) -> Marks:
-    """Say how a run that has ended is to be seen; the machine's own verdict stays visible"""
+    """Say how a run that has ended is to be seen, or what it died of; the machine's own verdict stays visible"""
+    if asked.state is None and asked.cause is None:
+        raise Refused(400, "a mark needs a state or a cause")
     loaded = visit.services.verdicts.load(asked.run)
-    mark(loaded, asked.state, reason=asked.reason, by=visit.who.name)
+    if asked.cause is not None:
+        mark_cause(loaded, asked.cause, reason=asked.reason, by=visit.who.name)
+    if asked.state is not None:
+        mark(loaded, asked.state, reason=asked.reason, by=visit.who.name)
     return _marks(visit, asked.run)
 
 
-def unmark_run(visit: Visit, asked: AskedRun) -> Marks:
-    """Take back what people said: the machine's own verdict holds again"""
+def unmark_run(visit: Visit, asked: Unmark) -> Marks:
+    """Take back what people said: the machine's own verdict stands alone again"""
     loaded = visit.services.verdicts.load(asked.run)
-    mark(loaded, "", reason="taken back", by=visit.who.name)
+    unmark(loaded, by=visit.who.name, what=[asked.what] if asked.what else ("state", "cause"))
     return _marks(visit, asked.run)
+
+
+def list_causes(visit: Visit, asked: Nothing) -> Causes:
+    """The causes that a death can have, for whoever says that another one was named wrongly"""
+    from holter.diagnosis.loading import load_rules  # some fifty files, which only a run that died needs
+
+    return Causes([Cause(rule.cause, rule.in_short) for rule in load_rules() if not rule.contributes])
 
 
 def stop_run(visit: Visit, asked: StopWish) -> Stopping:
@@ -124,6 +159,7 @@ def _marks(visit: Visit, run: str) -> Marks:
 
 
 ROUTES = [
+    Route(method="GET", path="/causes", touches="server", answer=list_causes, result=Causes),
     Route(method="GET", path="/runs/{run}/verdict", touches="run", answer=verdict, asked=AskedRun, result=VerdictJson),
     Route(
         method="POST",
@@ -142,7 +178,7 @@ ROUTES = [
         touches="run",
         act="mark-removed",
         answer=unmark_run,
-        asked=AskedRun,
+        asked=Unmark,
         result=Marks,
         needs="write",
     ),

@@ -7,10 +7,10 @@ import msgspec
 
 from holter.catalog.change.deletions import Deletions
 from holter.journal.rundir import is_run_id, list_segments, run_directory
+from holter.model.run_row import RunRow
 from holter.server.security.access import Access, Visitor
 from holter.server.security.keyring import SECRETS
 from holter.server.security.owners import Owner, Owners, Sender
-from holter.storage.runs import RunRow
 
 
 class Arrivals:

@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 
 import msgspec
 import numpy as np
@@ -13,10 +15,10 @@ from holter.catalog.read.sightings import Sightings
 from holter.errors import HolterError, NoBlob, StorageError
 from holter.journal.rundir import is_run_id, run_directory
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.server.ingest.followed_run import FollowedRun, stamp_of
 from holter.storage.opening import Storage, open_storage
-from holter.storage.runs import RunRow
 from holter.storage.series import Line, Points
 
 READ_BYTES = 8 << 20
@@ -60,13 +62,17 @@ class Check:
         """Everything that is wrong, run by run. Raises OSError."""
         folder = os.path.join(self._data, "runs")
         runs = sorted(name for name in os.listdir(folder) if is_run_id(name)) if os.path.isdir(folder) else []
-        for run in runs:
-            self.checked.runs += 1
-            damages = list(self._journals(run))
-            yield from damages
-            yield from self._files(run)
-            if not damages:  # else the index may have what they have lost
-                yield from self._index(run)
+        with (
+            tempfile.TemporaryDirectory(prefix="holter-check-") as place,
+            closing(open_storage(f"sqlite:{place}")) as expected,
+        ):
+            for run in runs:
+                self.checked.runs += 1
+                damages = list(self._journals(run))
+                yield from damages
+                yield from self._files(run)
+                if not damages:  # else the index may have what they have lost
+                    yield from self._index(run, expected)
 
     def _journals(self, run: str) -> Iterator[Finding]:
         directory = run_directory(self._data, run)
@@ -95,16 +101,14 @@ class Check:
             if not is_whole:
                 yield Finding(run=run, what=f"the file {name!r} is not what was sent", do=_SEND_AGAIN)
 
-    def _index(self, run: str) -> Iterator[Finding]:
+    def _index(self, run: str, expected: Storage) -> Iterator[Finding]:
         try:
             row = self._storage.runs.get(run)
             if row is None or not row.seen_ns or row.seen_ns != stamp_of(run_directory(self._data, run)):
                 return  # it is still being taken in
-            expected = open_storage("memory:")
-            try:
-                yield from self._differences(run, row, expected)
-            finally:
-                expected.close()
+            yield from self._differences(run, row, expected)
+            for port in (expected.runs, expected.series, expected.console):
+                port.delete(run)
             self.checked.compared += 1
         except FileNotFoundError:
             return

@@ -15,7 +15,7 @@ from holter.server.domain.services import Services
 from holter.server.security.audit import Act
 from holter.server.security.rights import Bounds
 from holter.storage.filters import All, Compare, Not
-from holter.storage.runs import RunQuery, SortKey
+from holter.storage.runs import SortKey
 
 BY = "retention"
 """Who deletes what is too old, in the audit and in what senders are told."""
@@ -76,16 +76,13 @@ class Housekeeper(threading.Thread):
             return []
         services = self._services
         is_old = Compare("ended_at", "<", self._now() - bounds.keep_days * DAY_S)
-        query = RunQuery(
-            now_ns=services.clock.now_ns(),
-            lateness=services.lateness,
+        query = services.question(
             where=All((Compare("project", "=", project), Not(Compare("state", "=", RUNNING)), is_old)),
             sort=(SortKey("ended_at"),),
-            columns=("id", "tags"),
             count=MOST_AT_ONCE,
             is_counted=False,
         )
-        return [row["id"] for row in services.runs.query(query).runs if not (bounds.keeps_tagged and row.get("tags"))]
+        return [row.id for row in services.runs.query(query).runs if not (bounds.keeps_tagged and row.tags)]
 
     def _remove(self, run: str, bounds: Bounds) -> bool:
         """Delete it, unless something was added to it since, whatever the index says."""

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,6 +36,7 @@ from holter.server.security.oidc import Provider, read_oidc
 from holter.server.security.private_files import read_secret
 from holter.server.security.proxies import Proxies
 from holter.storage.opening import Storage, load_engine, open_storage
+from holter.storage.runs import RunQuery
 
 LOGINS = Rate(5, 100)
 """Questions to the login server that strangers may cause."""
@@ -148,6 +149,10 @@ class Services:
     def is_somebody(self, name: str) -> bool:
         """Whether a name stands for whoever has a key of that name, or has sent a run under it."""
         return self.arrivals.has_owner(name) or any(key.owner == name for key in self.access.keys.all())
+
+    def question(self, **known: Any) -> RunQuery:
+        """A question about runs as they are now."""
+        return RunQuery(now_ns=self.clock.now_ns(), lateness=self.lateness, **known)
 
     def now(self) -> float:
         """Seconds since 1970."""

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from holter.model.run_row import RunRow
 from holter.server.security.rights import Rights
 from holter.storage.filters import All, Among, Filter, Not
-from holter.storage.runs import RunPage, RunQuery, RunRow, RunStore, Seen
+from holter.storage.runs import RunPage, RunQuery, RunStore, Seen
 
 if TYPE_CHECKING:
     from holter.storage.opening import Closable
@@ -26,8 +27,8 @@ class KnownRuns:
     def __init__(self, store: RunStore, *, placed: Callable[[RunRow], RunRow] = lambda row: row) -> None:
         self._store = store
         self._placed = placed
-        query = RunQuery(now_ns=0, columns=("id", "project"), sort=(), count=MOST_RUNS, is_counted=False)
-        self._projects: dict[str, str] = {row["id"]: row.get("project", "") for row in store.query(query).runs}
+        query = RunQuery(now_ns=0, sort=(), count=MOST_RUNS, is_counted=False)
+        self._projects = {row.id: row.project for row in store.query(query).runs}
 
     def project_of(self, run: str) -> str | None:
         """None for a run that has no row."""

@@ -19,6 +19,7 @@ from holter.errors import NewerJournal, StorageError
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.model.records import Judged
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.digesting import GrowingDigest, events_of
 from holter.server.ingest.feed import Fed, JournalFeed
@@ -27,8 +28,6 @@ from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, pro
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.console import Event
 from holter.storage.opening import Storage
-from holter.storage.run_fields import is_late
-from holter.storage.runs import RunRow
 from holter.storage.series import SeriesBatch
 
 PIECES_AT_ONCE = 4
@@ -113,7 +112,7 @@ class FollowedRun:
         projected = project_run(self.run, self._digests(), moment=Moment(now_ns, lateness, heard, version))
         if projected is None:
             return None
-        late = is_late(projected.row, now_ns, lateness)
+        late = projected.row.is_late(now_ns, lateness)
         if projected.row.state == RUNNING and not late:
             return projected
         elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
@@ -137,7 +136,7 @@ class FollowedRun:
 
     def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
         """Whether whoever asks now is told that it has ended, or that there is no such run."""
-        return self._put is None or self._put.state != RUNNING or is_late(self._put, now_ns, lateness)
+        return self._put is None or self._put.state != RUNNING or self._put.is_late(now_ns, lateness)
 
     def is_news(self, row: RunRow) -> bool:
         """Whether the row differs from the one that was kept last."""
@@ -291,13 +290,8 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
         return row
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
-    return msgspec.structs.replace(
-        row,
-        state=loaded.view.state,
-        because=loaded.outcome.because,
-        cause=loaded.view.cause,
-        rules=loaded.explanation.rules if loaded.explanation and loaded.explanation.rules else row.rules,
-    )
+    rules = loaded.explanation.rules if loaded.explanation else ""
+    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause"]), rules=rules or row.rules)
 
 
 def stamp_of(directory: str) -> int:

@@ -4,16 +4,16 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.read.sightings import Sightings
-from holter.catalog.read.unreadable import reason_of
+from holter.catalog.read.unreadable import NAMELESS, reason_of, unreadable_row
 from holter.errors import OffsetGap, StorageError
 from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.server.ingest.backlog import Backlog, Lag, patient
 from holter.server.ingest.followed_run import Change, FollowedRun
@@ -21,11 +21,7 @@ from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
 from holter.server.ingest.received import Answer, Part, ReceivedRuns, offset_of
 from holter.server.ingest.run_rows import bounded
-from holter.server.ingest.unreadable import NAMELESS, unreadable_row
 from holter.storage.opening import Storage
-
-if TYPE_CHECKING:
-    from holter.storage.runs import RunRow
 
 _S = 1_000_000_000
 # A row of the table is written this often while a run lives: its summary costs more than its points.
@@ -396,8 +392,8 @@ class Ingest:
     def _say_unreadable(self, run: str, because: str) -> None:
         self.unreadable[run] = because
         at_ns = self._quiet.stamps.get(run) or self._clock.now_ns()
-        before = self._storage.runs.get(run)
-        self._storage.runs.put([unreadable_row(run, before, because=because, at_ns=at_ns)])
+        before = self._storage.runs.get(run) or RunRow(id=run, name=run, started_ns=at_ns)
+        self._storage.runs.put([unreadable_row(before, because=because)])
 
     def _settle(self, run: str, stamp_ns: int) -> None:
         self._storage.series.sync(run)

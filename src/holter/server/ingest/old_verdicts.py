@@ -12,11 +12,12 @@ from holter.catalog.read.run_view import put_together, read_digests
 from holter.catalog.read.sightings import Sightings
 from holter.errors import JournalError, StorageError
 from holter.journal.rundir import run_directory
+from holter.model.run_row import RunRow
 from holter.model.state import FINISHED, RUNNING, Lateness
 from holter.server.ingest.followed_run import keep_verdict, with_verdict
 from holter.server.ingest.run_rows import by_their_clock
 from holter.storage.opening import Storage
-from holter.storage.runs import RunRow, Seen
+from holter.storage.runs import Seen
 
 
 class OldVerdicts:

@@ -7,26 +7,18 @@ import msgspec
 
 from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import (
-    PROGRAM,
     awaited_processes,
-    count_steps,
     counted_marks,
-    described_as,
-    edits,
     last_seen_ns,
-    merged_config,
-    merged_summary,
     newest_clients,
-    newest_of,
     process_of,
+    row_of,
     witnesses,
 )
 from holter.journal.digest import Digest
 from holter.model.bounds import LARGEST, within
-from holter.model.records import Described
-from holter.model.state import RUNNING, Lateness, Outcome, Witness, settle
-from holter.probes.identity import ProcessIdentity
-from holter.storage.runs import RunRow
+from holter.model.run_row import RunRow
+from holter.model.state import RUNNING, Lateness, Witness, settle
 
 _FAR_AWAY_NS = 1 << 62
 # Clocks that differ by less are the same: what is said may take so long to come.
@@ -60,9 +52,6 @@ class Projected(msgspec.Struct, frozen=True):
 def project_run(run: str, digests: Sequence[Digest], *, moment: Moment) -> Projected | None:
     """The row of a run, None where no program has written yet."""
     ordered = sorted(digests, key=lambda each: (each.opened.at_ns, each.journal))
-    programs = [each for each in ordered if each.opened.writer in PROGRAM]
-    if not programs:
-        return None
     # Somebody is about to say how these ended.
     seen = witnesses(ordered, {each.journal for each in awaited_processes(ordered, moment.now_ns)})
     marks = counted_marks(ordered)
@@ -72,14 +61,21 @@ def project_run(run: str, digests: Sequence[Digest], *, moment: Moment) -> Proje
     late = settle(seen, marks, now_ns=_FAR_AWAY_NS, lateness=moment.lateness)
     awaited = awaited_journals(ordered, seen)
     heard_ns = min((moment.heard_ns.get(journal, moment.now_ns) for journal in awaited), default=None)
-    row = msgspec.structs.replace(
-        _row(run, programs, moment),
-        **_ends(early, late),
-        **edits(ordered),
+    row = row_of(
+        run,
+        ordered,
+        state=early.state,
+        because=early.because if early.state != RUNNING else "",
+        ended_ns=early.ended_at_ns,
+        late_state=late.state,
+        late_because=late.because if late.is_final else SILENT,
+        late_ended_ns=late.ended_at_ns,
         heard_ns=heard_ns,
         ahead_ns=0 if heard_ns is None else _ahead_ns(ordered, awaited, heard_ns=heard_ns),
+        version=moment.version,
+        rules=rules_stamp(),
     )
-    return Projected(row, is_open=early.state == RUNNING and not awaited)
+    return Projected(row, is_open=early.state == RUNNING and not awaited) if row is not None else None
 
 
 def _ahead_ns(digests: list[Digest], awaited: list[str], *, heard_ns: int) -> int:
@@ -131,51 +127,3 @@ def by_their_clock(now_ns: int, digests: Sequence[Digest], *, heard_ns: int | No
 
 def _all(seen: Sequence[Witness]) -> list[Witness]:
     return [each for witness in seen for each in (witness, *witness.joined)]
-
-
-def _ends(early: Outcome, late: Outcome) -> dict[str, str | int | None]:
-    return {
-        "state": early.state,
-        "because": early.because if early.state != RUNNING else "",
-        "ended_ns": early.ended_at_ns,
-        "late_state": late.state,
-        "late_because": late.because if late.is_final else SILENT,
-        "late_ended_ns": late.ended_at_ns,
-    }
-
-
-def _row(run: str, programs: list[Digest], moment: Moment) -> RunRow:
-    described = described_as(programs) or _undescribed(programs[0], run)
-    opened = newest_of(programs).opened
-    newest = max(programs, key=lambda each: each.last_at_ns)
-    return RunRow(
-        id=run,
-        project=described.project,
-        name=described.name,
-        entity=described.entity,
-        group=described.group,
-        job_type=described.job_type,
-        notes=described.notes,
-        tags=described.tags,
-        host=opened.host,
-        attempt=opened.attempt,
-        started_ns=described.started_ns,
-        last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
-        rows=sum(each.rows for each in programs),
-        steps=count_steps(programs),
-        last_step=newest.last_step,
-        config=merged_config(programs),
-        summary=merged_summary(programs),
-        version=moment.version,
-        rules=rules_stamp(),
-        kind=described.kind,
-        processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
-    )
-
-
-def _name_of(process: ProcessIdentity) -> str:
-    return f"{process.boot_id}/{process.pid}/{process.started}"
-
-
-def _undescribed(first: Digest, run: str) -> Described:
-    return Described(at_ns=first.opened.at_ns, project="", name=run, started_ns=first.opened.at_ns)

@@ -13,6 +13,7 @@ import msgspec
 
 from holter.errors import StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.model.clock import Clock
+from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
 from holter.server.ingest.followed_run import Change
 from holter.server.ingest.ingest import Ingest
@@ -21,8 +22,7 @@ from holter.server.live.verdict_cache import VerdictCache
 from holter.server.query.briefs import RunBrief, brief_of
 from holter.storage.filters import Compare
 from holter.storage.opening import Storage
-from holter.storage.run_fields import is_late, is_stale
-from holter.storage.runs import RunQuery, RunRow
+from holter.storage.runs import RunQuery
 
 T = TypeVar("T")
 TICK_S = 0.4
@@ -181,7 +181,7 @@ class Follower(threading.Thread):
         for run in list(self._open):  # who is late becomes so without a word
             row, shown = self._open.get(run), self._shown.get(run)
             if row is not None and (
-                shown is None or is_late(row, now_ns, lateness) or is_stale(row, now_ns, lateness) != shown.is_stale
+                shown is None or row.is_late(now_ns, lateness) or row.at(now_ns, lateness).is_stale != shown.is_stale
             ):
                 self._show(run, row)
                 self._do_waiting()
@@ -216,7 +216,7 @@ class Follower(threading.Thread):
 
     def _show(self, run: str, row: RunRow) -> None:
         """Say how a run is, where that is not what was said before."""
-        brief = brief_of(self._storage, row, now_ns=self._clock.now_ns(), lateness=self._ingest.lateness)
+        brief = brief_of(self._storage, row.at(self._clock.now_ns(), self._ingest.lateness))
         # Time alone changes only the living: one that was late for too long comes back with something new.
         is_open = brief.state == RUNNING
         if is_open:
@@ -236,15 +236,11 @@ class Follower(threading.Thread):
             del self._shown[run]
 
     def _find_open(self) -> None:
-        query = RunQuery(
-            now_ns=0, where=Compare("state", "=", RUNNING), columns=("id",), count=MOST_OPEN, is_counted=False
-        )
-        for found in self._storage.runs.query(query).runs:
-            row = self._storage.runs.get(found["id"])
-            if row is not None:
-                self._open[row.id] = row
-                now_ns = self._clock.now_ns()
-                self._shown[row.id] = brief_of(self._storage, row, now_ns=now_ns, lateness=self._ingest.lateness)
+        # At a moment at which nobody can be late.
+        query = RunQuery(now_ns=0, where=Compare("state", "=", RUNNING), count=MOST_OPEN, is_counted=False)
+        for row in self._storage.runs.query(query).runs:
+            self._open[row.id] = row
+            self._shown[row.id] = brief_of(self._storage, row.at(self._clock.now_ns(), self._ingest.lateness))
 
 
 def _same(one: RunBrief, other: RunBrief) -> bool:

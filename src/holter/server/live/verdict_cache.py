@@ -21,13 +21,13 @@ from holter.errors import HolterError, NoRun, StorageError
 from holter.journal.digest import Digest
 from holter.journal.rundir import is_run_id, run_directory
 from holter.model.records import Judged, Marked
+from holter.model.run_row import RunRow
 from holter.model.state import FINISHED, RUNNING, UNREADABLE, Lateness
 from holter.model.verdicts import Explanation
 from holter.server.ingest.followed_run import judged_words
 from holter.server.ingest.run_rows import by_their_clock
 from holter.server.live.changes import Changes
 from holter.storage.opening import Storage
-from holter.storage.runs import RunRow
 
 MOST_KEPT = 500
 # What is said of a run that lives, finished, or whose end nobody has seen, holds for so long.
@@ -93,7 +93,7 @@ class VerdictCache:
                     self._ask_again(run)
                 marks = self._storage.console.events(run, ["Marked"])
                 people = [msgspec.convert(each.fields, Marked) for each in marks]
-                return told(run, row.state, found=found, marks=people)
+                return told(row, found, marks=people)
             if row.cause is not None or time.monotonic() > deadline:
                 break
             time.sleep(POLL_S)
@@ -176,7 +176,7 @@ class VerdictCache:
             said = self.verdict(run)
         except (HolterError, OSError):
             return
-        word = (said["state"], said["cause"], said["title"])
+        word = (said["state"], said["cause"], said["title"], said["cause_mark"])
         if self._causes.get(run) != word:
             self._causes[run] = word
             data = {name: said[name] for name in ("run", "state", "cause", "confidence", "title")}

@@ -1,31 +1,27 @@
 """A run in a line of a table, as every listing and every live change has it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from holter.model.state import UNREADABLE, Lateness
+from holter.model.run_row import RunRow
 from holter.storage.opening import Storage
-from holter.storage.run_fields import shown_fields
-from holter.storage.runs import RunRow
+from holter.storage.run_fields import value_of
 from holter.wire.odd_numbers import in_words
 
-BRIEF = (
-    "id name project state is_stale cause started_at ended_at duration_s steps last_step host tags group job_type"
-    " attempt rows last_row_at ahead_s"
-).split()
 # The sentence that `with_mark` makes; only runs that have it are looked up.
 _MARKED = " (holter's own verdict: "
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A person's word on how a run ended: when, who, why."""
+    """A person's word on how a run ended, or on what it died of (`cause`): when, who, why."""
 
     state: str
     reason: str
     by: str
     at: float
+    cause: str | None = None
 
 
 class RunBrief(msgspec.Struct, kw_only=True):
@@ -46,7 +42,7 @@ class RunBrief(msgspec.Struct, kw_only=True):
     steps: int = 0
     last_step: int | None = None
     host: str = ""
-    tags: list[str] = []
+    tags: tuple[str, ...] = ()
     group: str = ""
     job_type: str = ""
     attempt: int = 1
@@ -60,31 +56,26 @@ class RunBrief(msgspec.Struct, kw_only=True):
     values: dict[str, Any] = {}
 
 
-def brief_of(storage: Storage, row: RunRow, *, now_ns: int, lateness: Lateness) -> RunBrief:
-    """A run's row at one moment."""
-    fields = shown_fields(row, (*BRIEF, "because"), now_ns=now_ns, lateness=lateness)
-    return brief_from(storage, fields)
+_SAME = [name for name in RunBrief.__struct_fields__ if name not in ("mark", "values")]
 
 
-def brief_from(storage: Storage, fields: Mapping[str, Any], *, columns: Sequence[str] = ()) -> RunBrief:
-    """What a query that asked for BRIEF, `because` and some columns answered for a run."""
-    known = {name: fields[name] for name in BRIEF if name in fields}
-    if fields.get("state") == UNREADABLE:
-        known["trouble"] = fields.get("because", "")
-    mark = last_mark(storage, fields["id"]) if _MARKED in fields.get("because", "") else None
-    values = {name: in_words(fields[name]) for name in columns if name in fields}
-    return RunBrief(**known, mark=mark, values=values)
+def brief_of(storage: Storage, row: RunRow, *, columns: Sequence[str] = ()) -> RunBrief:
+    """A run as it is at a moment, with some columns."""
+    values = {name: in_words(value) for name in columns if (value := value_of(row, name)) is not None}
+    mark = last_mark(storage, row.id) if _MARKED in row.because else None
+    return RunBrief(**row.told(_SAME), mark=mark, values=values)
 
 
 def marks_of(storage: Storage, run: str) -> list[Mark]:
-    """All that people said about a run's end, the oldest first; an empty state took the word before back."""
+    """All that people said about a run's end, the oldest first; an empty state or cause took the word before back."""
     return [
-        Mark(event.fields["state"], event.fields["reason"], event.fields["by"], event.at_ns / 1e9)
-        for event in storage.console.events(run, ["Marked"])
+        Mark(said.get("state", ""), said["reason"], said["by"], event.at_ns / 1e9, said.get("cause"))
+        for event in storage.console.events(run, ["Marked", "CauseMarked"])
+        for said in [event.fields]
     ]
 
 
 def last_mark(storage: Storage, run: str) -> Mark | None:
-    """The word that holds."""
-    marks = marks_of(storage, run)
+    """The word on the state that holds."""
+    marks = [each for each in marks_of(storage, run) if each.cause is None]
     return marks[-1] if marks and marks[-1].state else None

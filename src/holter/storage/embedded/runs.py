@@ -9,10 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from holter.errors import StorageDamaged, StorageError, UsageError
+from holter.model.run_row import RunRow
 from holter.storage.embedded.database import Database
 from holter.storage.embedded.run_sql import Driver, RunSql
-from holter.storage.run_fields import PREFIXES, Plain, flat_fields, shown_fields
-from holter.storage.runs import RunPage, RunQuery, RunRow, Seen
+from holter.storage.run_fields import PREFIXES, Plain, flat_fields
+from holter.storage.runs import RunPage, RunQuery, Seen
 
 SCRIPTS = (
     """
@@ -129,8 +130,7 @@ class SqliteRuns:
             else:
                 numbers, total = self._deep_page(connection, sql, query)
             rows = [_decode(row) for row in _whole_rows(connection, numbers)]
-        shown = [shown_fields(row, query.columns, now_ns=query.now_ns, lateness=query.lateness) for row in rows]
-        return RunPage(shown, total)
+        return RunPage([row.at(query.now_ns, query.lateness) for row in rows], total)
 
     def list_keys(self, project: str | None = None) -> list[str]:
         """All names under `config.` and `summary.`."""

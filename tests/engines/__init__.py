@@ -1,0 +1,1 @@
+"""Engines that only tests open, found like those of the product."""
