@@ -18,7 +18,7 @@ endif
 # Compiled once, not by each process of each test.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests of one file stay together, since they may share something costly, and the order is that of tests/conftest.py.
-# The quick ones compute; most others wait for processes of theirs: two for each core keep it busy.
+# Most of them wait for processes of theirs, and even the quick ones for a disk: several for each core keep it busy.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 IN_PARALLEL := --dist loadfile --no-loadscope-reorder -n
 
@@ -61,10 +61,10 @@ types: $(READY)
 	@$(PYTHON) -m mypy
 
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(CORES) $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 2 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 3 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)
 
 system-packages:
 	@scripts/system-packages

@@ -21,6 +21,7 @@ from holter.catalog.present.impersonal import impersonal as without_names
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import Evidence
 from holter.model.state import FINISHED
+from holter.model.verdicts import Diagnosis
 from tests.zoo.modes import Mode
 
 PLACE = Path(__file__).parent / "recordings" / "evidence"
@@ -70,7 +71,11 @@ def read_reports(path: Path) -> list[Report]:
 
 def judge_again(evidence: Evidence) -> dict[str, Any]:
     """What the rules of today say: state, cause and confidence."""
-    diagnosis = diagnose(evidence)
+    return answer_of(diagnose(evidence), evidence)
+
+
+def answer_of(diagnosis: Diagnosis, evidence: Evidence) -> dict[str, Any]:
+    """A verdict as the zoo holds it against what really happened."""
     is_unsure = diagnosis.state == FINISHED and (any(unheard_request(evidence)) or not _is_known(evidence))
     confidence = LEFT_IN_ORDER if is_unsure else diagnosis.confidence
     return {"state": diagnosis.state, "cause": diagnosis.cause, "confidence": confidence}
