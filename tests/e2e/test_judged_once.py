@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from holter.model.records import Beat
 from tests.e2e.launches import RUN
-from tests.e2e.programs import Program, data_directory, wait_until
+from tests.e2e.programs import Program, data_directory, said, wait_until
 from tests.e2e.servers import Served, ui
 
 HOLTER = [sys.executable, "-m", "holter"]
@@ -45,11 +46,16 @@ def holter(*arguments: str) -> str:
     return subprocess.run([*HOLTER, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def kill_when_known(program: Program, server: Served, *, counted: Path) -> str:
-    """Kill it once all is known of it that belongs to a run; returns which run that was, once its cause is told."""
+def beats(directory: str) -> list[Beat]:
+    return [each for each in said(directory, Beat, "sidecar") if isinstance(each, Beat)]
+
+
+def kill_when_known(program: Program, server: Served, *, counted: Path, watches: int) -> str:
+    """Kill it once everybody who watches it has settled down; returns which run that was, once its cause is told."""
     assert program.stdout is not None
     run, pid = program.stdout.readline().split()
-    wait_until((data_directory() / "runs" / run / "metadata.json").exists)
+    directory = str(data_directory() / "runs" / run)
+    wait_until(lambda: any(beat.pids.count(int(pid)) == watches for beat in beats(directory)))
     wait_until(lambda: any(each["rows"] == 20 for each in server.get("/runs")["runs"]))
     counted.write_text("")
     os.kill(int(pid), signal.SIGKILL)
@@ -61,11 +67,11 @@ def kill_when_known(program: Program, server: Served, *, counted: Path) -> str:
 def test_a_killed_run_is_loaded_gathered_and_diagnosed_once(counted: Path, launcher: list[str]) -> None:
     command = [*launcher, sys.executable, "-c", TRAINING]
     with ui() as server, Program(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        run = kill_when_known(program, server, counted=counted)
-        _, said = program.communicate(timeout=60)
+        run = kill_when_known(program, server, counted=counted, watches=2 if launcher else 1)
+        _, words = program.communicate(timeout=60)
         told = server.get(f"/runs/{run}/verdict")
         assert (told["state"], told["cause"]) == ("crashed", "killed")
-        assert ("(killed)" in said) == bool(launcher)
+        assert ("(killed)" in words) == bool(launcher)
         assert counts(counted) == ONCE, counted.read_text()
 
         # Whoever shows the run reads its journals, and judges nothing.

@@ -1,4 +1,7 @@
-"""Found first on PYTHONPATH: has every Python process of a test note each time it loads, gathers or diagnoses."""
+"""Found first on PYTHONPATH: has every Python process of a test note each time it loads, gathers or diagnoses.
+
+Those who wait for the sidecar's word have all the time in the world, however slow the machine is.
+"""
 
 import functools
 import importlib.abc
@@ -16,11 +19,18 @@ COUNTED = {
     "holter.catalog.judge.gathering": "gather",
     "holter.diagnosis.ranking": "diagnose",
 }
+PATIENT = {
+    "holter.launcher.closing_words": ("PATIENCE_S", 60.0),
+    "holter.server.ingest.followed_run": ("JUDGED_WITHIN_NS", 60_000_000_000),
+}
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
+        if module.__name__ in PATIENT:
+            setattr(module, *PATIENT[module.__name__])
+            return
         name = COUNTED[module.__name__]
         setattr(module, name, _counted(name, getattr(module, name)))
 
@@ -29,7 +39,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name not in COUNTED:
+        if name not in COUNTED and name not in PATIENT:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None and spec.origin is not None:

@@ -7,10 +7,12 @@ import pytest
 
 from holter.catalog.judge import verdict
 from holter.catalog.read.rules_stamp import rules_stamp
+from holter.catalog.read.run_view import load_run
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited
 from holter.model.run_row import RunRow
+from holter.model.state import Lateness
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest import ingest as module
 from holter.server.ingest import old_verdicts, run_rows
@@ -130,3 +132,27 @@ def test_a_run_over_which_the_rules_fail_stays_as_it_was_and_stops_no_other(
     for _ in range(RUNS + 1):
         ingest.tick()
     assert sorted(row(storage, run).cause or "" for run in settled) == ["bad-luck"] * (RUNS - 1) + ["killed"]
+
+
+def test_what_a_machine_with_other_rules_found_holds_until_ours_have_been_asked(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "runs" / "r1"
+    program = Journal(directory, dead()).say(named("r1")).close()
+    exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=KILLED, source="wait")
+    Journal(directory, dead(), kind="sidecar").say(exited).close()
+    with monkeypatch.context() as there:
+        come_with_other_rules(there)
+        loaded = load_run(str(directory), now_ns=BEGAN_NS + 2, lateness=Lateness())
+        assert loaded is not None
+        record = verdict.as_record(verdict.judge_anew(loaded))
+        assert record is not None
+    Journal(directory, dead(), kind="sidecar").say(record).close()
+    with monkeypatch.context() as at_first:
+        at_first.setattr(Ingest, "_renew_verdicts", lambda *_: None)
+        ingest = take_in(tmp_path, storage)
+    assert (row(storage, "r1").state, row(storage, "r1").cause) == ("failed", "bad-luck")
+    ingest.catch_up()
+    ingest.catch_up()
+    assert (row(storage, "r1").state, row(storage, "r1").cause) == ("crashed", "killed")
+    assert row(storage, "r1").rules == rules_stamp()

@@ -204,7 +204,7 @@ def awaited_evidence(digests: list[Digest], now_ns: int, *, within_ns: int = ASK
     sidecars = [each for each in digests if each.opened.writer == "sidecar" and not _has_judged(each)]
     sidecars = [each for each in sidecars if is_alive(writer_of(each.opened)) is not False]
     hosts = {each.opened.host for each in sidecars}
-    told = {record.journal: record for record in _said(sidecars, Exited)}
+    told = {record.journal: record for record in _said(digests, Exited)}
     return [
         each
         for each in newest_clients(digests)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.catalog.judge.verdict import as_record, judge, read_explanation
+from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import (
     PROGRAM,
     LoadedRun,
@@ -145,6 +146,8 @@ class FollowedRun:
     def has_kept(self, row: RunRow) -> None:
         """Remember which row the storage has."""
         self._put = row
+        if row.rules != rules_stamp():  # it is about to be judged again
+            self._judged = None
 
     def stamp_ns(self) -> int:
         """When anything in the directory last changed, as the file system has it. Raises OSError."""

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +14,7 @@ from holter.catalog.change.command_journal import may_write
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.judge.verdict import judge, read_explanation
 from holter.catalog.present.explanation import as_json, told
-from holter.catalog.read.run_view import LoadedRun, put_together, read_digests
+from holter.catalog.read.run_view import ASKED_WITHIN_NS, LoadedRun, put_together, read_digests
 from holter.catalog.read.sightings import Sightings
 from holter.errors import HolterError, NoRun, StorageError
 from holter.journal.digest import Digest
@@ -28,12 +27,6 @@ from holter.server.ingest.followed_run import judged_words
 from holter.server.ingest.run_rows import by_their_clock
 from holter.server.live.changes import Changes
 from holter.storage.opening import Storage
-
-MOST_KEPT = 500
-# What is said of a run that lives, finished, or whose end nobody has seen, holds for so long.
-FRESH_S = 2.0
-# Clocks that differ by less are the same: it takes about so long until something is heard.
-SAME_CLOCK_NS = 2_000_000_000
 
 
 class VerdictCache:
@@ -62,7 +55,6 @@ class VerdictCache:
         self._changes = changes
         self._sightings = sightings
         self._lock = threading.Lock()
-        self._fresh: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
         self._causes: dict[str, tuple[Any, ...]] = {}
         self._waiting: set[str] = set()
         self._asked: set[str] | None = set() if asks_again else None
@@ -94,10 +86,13 @@ class VerdictCache:
                 marks = self._storage.console.events(run, ["Marked"])
                 people = [msgspec.convert(each.fields, Marked) for each in marks]
                 return told(row, found, marks=people)
-            if row.cause is not None or time.monotonic() > deadline:
+            is_recent = abs(time.time_ns() - (row.ended_ns or 0)) < ASKED_WITHIN_NS
+            if row.cause is not None or not is_recent or time.monotonic() > deadline:
                 break
             time.sleep(POLL_S)
-        return self._made(run)
+        # Of a run that lives, finished, or whose end nobody has seen, none is kept.
+        catalog = Catalog(self._data, self._lateness(), now_ns=lambda digests: self._their_now(run, digests))
+        return as_json(self._judged(catalog.load(run)))
 
     def directory(self, run: str) -> str:
         """Where a run's files lie. Raises NoRun for what can't be a run."""
@@ -136,24 +131,8 @@ class VerdictCache:
 
     def _their_now(self, run: str, digests: Sequence[Digest]) -> int:
         """The time by the clock of a run's machine, where that matters."""
-        now_ns, row = time.time_ns(), self._row(run)
-        theirs_ns = by_their_clock(now_ns, digests, heard_ns=row.heard_ns if row is not None else None)
-        return theirs_ns if abs(theirs_ns - now_ns) > SAME_CLOCK_NS else now_ns
-
-    def _made(self, run: str) -> dict[str, Any]:
-        """The verdict on a run of which none is kept."""
-        with self._lock:
-            until, said = self._fresh.get(run, (0.0, {}))
-        if time.monotonic() < until:
-            return said
-        catalog = Catalog(self._data, self._lateness(), now_ns=lambda digests: self._their_now(run, digests))
-        said = as_json(self._judged(catalog.load(run)))
-        with self._lock:
-            self._fresh.pop(run, None)
-            self._fresh[run] = (time.monotonic() + FRESH_S, said)
-            if len(self._fresh) > MOST_KEPT:
-                self._fresh.popitem(last=False)
-        return said
+        row = self._row(run)
+        return by_their_clock(time.time_ns(), digests, heard_ns=row.heard_ns if row is not None else None)
 
     def _ask_again(self, run: str) -> None:
         if self._asked is None or run in self._asked:
