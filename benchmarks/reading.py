@@ -8,9 +8,8 @@ from pathlib import Path
 
 from benchmarks.trials import environment
 from holter.errors import JournalError
-from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.decoding import LoggedRow, tell_segment
 from holter.journal.digest import read_opened
-from holter.journal.reader import scan
 from holter.journal.rundir import list_segments
 
 HOLTER = Path(sys.executable).with_name("holter")
@@ -31,12 +30,11 @@ def read_rows(run: Path) -> Iterator[LoggedRow]:
 
 def _rows_of(data: bytes) -> Iterator[LoggedRow]:
     try:
-        frames = scan(data).frames
+        told = tell_segment(data)
     except JournalError:  # born and not yet filled
         return
-    for record in Decoder().decode_all(data, frames):
-        if isinstance(record, LoggedRow):
-            yield record
+    for _, row in told.rows():
+        yield row
 
 
 def holter(data: Path, *arguments: str) -> str:

@@ -1,5 +1,7 @@
 """Guards the promises about causes: each has a rule, and the page of all of them is what the rules say."""
 
+import ast
+import re
 from pathlib import Path
 
 from holter.cli.rules_page import rules_page
@@ -42,5 +44,25 @@ def test_the_page_of_causes_is_what_the_rules_say() -> None:
     assert page == rules_page(rules), "`holter rules --markdown > docs/causes.md` writes it anew"
 
 
+def test_the_page_has_every_curve_that_a_cause_names() -> None:
+    drawn = re.findall(r"id: [\"`]([\w-]+)", (ROOT / "ui" / "src" / "run" / "system.ts").read_text())
+    named = {curve for rule in load_rules() for curve in rule.curves} - {"disk", "metric", "loss"}
+    assert len(named) > 5
+    assert [curve for curve in named if not curve.startswith(("cgroup-", "disk-")) and curve not in drawn] == []
+    assert {"cgroup-", "disk-"} <= set(drawn)
+
+
 def test_every_rule_begins_with_a_sentence_that_fits_a_line() -> None:
     assert {rule.cause: rule.in_short for rule in load_rules() if not 10 < len(rule.in_short) < 160} == {}
+
+
+def test_patterns_are_in_the_table_of_phrases_alone() -> None:
+    house = ROOT / "src" / "holter" / "diagnosis"
+    matching = {
+        path.name
+        for path in house.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if "re" in [*(alias.name for alias in node.names), getattr(node, "module", None)]
+    }
+    assert matching == {"tags.py"}, "put what a text may say into diagnosis/phrases, and ask for its tag"

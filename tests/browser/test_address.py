@@ -11,6 +11,7 @@ from tests.browser.crowds import record_crowd
 from tests.browser.talking import record_talk
 from tests.browser.training import record
 from tests.browser.watched import Watched
+from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served
 
 # All that can be set, as a screen reader would tell it, and where things are.
@@ -59,9 +60,9 @@ def assert_kept(page: Page, another: Page) -> None:
     """The view is the same after a reload, and for somebody else with the address."""
     before = seen(page)
     page.reload()
-    assert seen(page) == before
+    wait_until(lambda: seen(page) == before)
     another.goto(page.url)
-    assert seen(another) == before
+    wait_until(lambda: seen(another) == before)
 
 
 def choose(page: Page, metric: str, item: str) -> None:
@@ -184,4 +185,5 @@ def test_what_is_opened_and_searched_on_other_pages_is_in_their_addresses(
     page.goto(f"{server.address}/p/vision/compare?runs={','.join(found)}")
     page.get_by_role("button", name="Also show equal ones").click()
     page.get_by_label(re.compile("Search metrics")).fill("^val")
+    expect(page.get_by_role("article")).to_have_count(1)
     assert_kept(page, another)

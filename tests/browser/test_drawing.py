@@ -1,5 +1,6 @@
 """What is on the canvases: marks of death, ghosts, bands, limits, crosshairs, axes."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def test_a_line_that_only_leaves_the_zoom_has_no_cross_there(stranger: Watched, 
     stranger.page.add_init_script(SPY)
     for zoom, many in (("from=20&to=150", 0), ("from=20&to=199.5", 1)):
         page = stranger.open(f"/p/vision?{zoom}")
-        wait_until(lambda page=page: len(drawn(page, "train/loss", "stroke")) > 2)
+        wait_until(functools.partial(drawn, page, "train/loss", "stroke"))
         assert len(crosses(page, "train/loss")) == many
 
 

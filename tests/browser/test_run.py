@@ -218,6 +218,77 @@ def test_mark_as_failed_by_mouse_and_undo(watched: Watched, killed: str) -> None
     expect(badge(page, "Crashed")).to_be_visible()
 
 
+def test_who_knows_better_says_so_by_keyboard_and_takes_it_back(
+    watched: Watched, killed: str, take: Callable[[str], None]
+) -> None:
+    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    verdict = page.get_by_role("region", name=re.compile("SIGKILL"))
+    verdict.get_by_role("button", name="Wrong?").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="What was it?")
+    expect(dialog.get_by_role("combobox", name="Cause")).to_be_focused()
+    expect(dialog).to_contain_text("Holter says: killed.")
+    expect(dialog.get_by_role("option", name=re.compile("^Killed"))).to_have_count(0)
+    take("run-wrong-form")
+    page.keyboard.type("gpu mem")
+    expect(dialog.get_by_role("option").first).to_contain_text("GPU out of memory")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(verdict.get_by_role("button", name="Wrong?")).to_be_focused()
+    page.keyboard.press("w")
+    page.keyboard.type("gpu mem")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_label("How do you know?")).to_be_focused()
+    page.keyboard.type("nvidia-smi showed <b>79</b> of 80 GB")
+    take("run-wrong-filled")
+    assert serious_findings(page) == []
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    word = verdict.get_by_role("complementary", name="What a person says")
+    expect(word).to_contain_text(re.compile(r"\w+ says: GPU out of memory\s+nvidia-smi showed <b>79</b> of 80 GB"))
+    expect(verdict).to_contain_text(re.compile("Very likely|Almost certain"))
+    expect(verdict.get_by_role("button", name="Wrong?")).to_have_count(0)
+    take("run-wrong-said")
+    assert serious_findings(page) == []
+    tab(page, "Charts").click()
+    expect(page.get_by_role("status").filter(has_text="SIGKILL")).to_contain_text("says: GPU out of memory")
+    tab(page, "Diagnosis").click()
+    word.get_by_role("button", name="Take back").click()
+    expect(word).to_have_count(0)
+    expect(verdict.get_by_role("button", name="Wrong?")).to_be_visible()
+
+
+def test_a_word_that_is_not_whole_or_not_taken_is_not_lost(
+    watched: Watched, killed: str, take: Callable[[str], None]
+) -> None:
+    watched.page.set_viewport_size({"width": 400, "height": 800})
+    watched.expect_errors("503")
+    page = watched.open(f"/p/vision/r/{killed}/diagnosis")
+    page.get_by_role("button", name="Wrong?").click()
+    dialog = page.get_by_role("dialog", name="What was it?")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_have_text(
+        ["Choose a cause, or “Something else”", "Say how you know, for those who wonder later"]
+    )
+    expect(dialog.get_by_role("combobox")).to_be_focused()
+    take("run-wrong-missing-narrow")
+    dialog.get_by_role("combobox").fill("gremlins")
+    expect(dialog).to_contain_text("No cause has that in its name.")
+    dialog.get_by_role("option", name=re.compile("^Something else")).click()
+    dialog.get_by_label("How do you know?").fill("a cleaning robot pulled the plug")
+    broken = {"error": {"what": "it could not be written down", "why": "the disk is full", "do": "make room"}}
+    page.route("**/marks", lambda route: route.fulfill(status=503, json=broken))
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("it could not be written down")
+    take("run-wrong-refused-narrow")
+    page.unroute("**/marks")
+    dialog.get_by_role("button", name="Save").click()
+    word = page.get_by_role("complementary", name="What a person says")
+    expect(word).to_contain_text("says: something else")
+    take("run-wrong-said-narrow")
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
 def test_every_tab_has_an_address_of_its_own(visitor: Watched, gallery: Gallery) -> None:
     for name in TABS:
         page = visitor.open(f"/p/vision/r/{gallery.killed}/{name}")

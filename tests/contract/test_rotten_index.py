@@ -18,7 +18,7 @@ from holter.server.ingest.uploads import name_upload
 from holter.storage.opening import open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
 FILES = ("runs.db", "series.db", "console.db", "blobs.db")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holter.storage.opening import engine_names, load_engine
-from holter.testing import storage_contract
+from tests.contract import storage_contract
 
 
 @pytest.fixture(params=engine_names())

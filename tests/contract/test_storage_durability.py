@@ -21,8 +21,8 @@ from holter.storage.embedded.database import Database
 from holter.storage.opening import Storage, load_engine, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
-from holter.testing.writes import are_same, expected, long_journals, replay
+from tests.clocks import FakeClock
+from tests.contract.writes import are_same, expected, long_journals, replay
 from tests.unit.server.remote import RemoteJournal, send
 
 MIB = 1 << 20

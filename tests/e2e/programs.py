@@ -11,10 +11,10 @@ from types import TracebackType
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.read.run_view import LoadedRun
-from holter.journal.decoding import Decoder, LoggedRow
-from holter.journal.reader import scan
+from holter.journal.decoding import LoggedRow
 from holter.journal.rundir import list_segments
 from holter.model.records import Record
+from tests.unit.journal.recording import read
 
 
 class Program(subprocess.Popen[str]):
@@ -81,7 +81,7 @@ def _journals(directory: str, writer: str) -> Iterator[list[Record | LoggedRow]]
 def _segment(data: bytes) -> list[Record | LoggedRow]:
     if not data.strip(b"\0"):
         return []  # born this moment
-    return list(Decoder().decode_all(data, scan(data).frames))
+    return read(data)
 
 
 def sidecars(directory: str) -> list[int]:

@@ -27,11 +27,15 @@ class Served:
     def __init__(self, process: subprocess.Popen[str], output: Path, *, key: str = "") -> None:
         self.process = process
         self.output = output
+        self.home = str(data_directory())
+        """Where programs record that are started in the same environment."""
         wait_until(lambda: self._address() or process.poll() is not None, within_s=STARTS_WITHIN_S)
         assert process.poll() is None, output.read_text()
         self.address = self._address()
         self.key = key or self._key()
-        self.http = httpx.Client(base_url=self.address + API, headers=self.authorization, timeout=30)
+        # A connection each: one that is kept may be closed by the server in the moment in which it is used again.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self.http = httpx.Client(base_url=self.address + API, headers=self.authorization, timeout=60, limits=limits)
 
     @property
     def authorization(self) -> dict[str, str]:

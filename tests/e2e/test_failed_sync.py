@@ -12,7 +12,7 @@ import pytest
 from holter.errors import NotSynced
 from holter.journal import segment
 from holter.server.ingest.received import Part, ReceivedRuns
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.test_full_disk import MIB, mount, unmount
 from tests.unit.journal.recording import Recording, read_rows
 from tests.unit.server.remote import RemoteJournal

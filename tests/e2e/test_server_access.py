@@ -4,7 +4,7 @@ import contextlib
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -313,21 +313,30 @@ def test_headers_without_end_are_refused(server: Served) -> None:
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
 
 
+def tries_until_refused(guess: Callable[[str], int]) -> int:
+    """With a text of its own each. On a slow machine more than 20 are let through: one is forgiven every 5 s."""
+    for number in range(1, 200):
+        if guess(f"{number}") == 429:
+            return number
+    raise AssertionError("nobody is slowed down")
+
+
 def test_wrong_keys_are_slowed_down_and_right_ones_are_not(tmp_path: Path) -> None:
     with team_server(tmp_path / "team") as server:
-        wrong = [ask(server, "GET", "/runs", {"authorization": "Bearer hk_x_y"}).status_code for _ in range(30)]
-        assert (wrong[0], wrong[-1]) == (401, 429)
+        wrong = {"authorization": "Bearer hk_x_y"}
+        assert tries_until_refused(lambda _: ask(server, "GET", "/runs", wrong).status_code) > 20
         assert server.http.get("/runs").status_code == 200
 
 
 def test_no_other_way_in_takes_more_wrong_keys(tmp_path: Path) -> None:
     with team_server(tmp_path / "team") as server:
-        forwarded = [
-            ask(server, "GET", "/runs", {"authorization": "Bearer hk_x_y", "x-forwarded-for": f"192.0.2.{number}"})
-            for number in range(30)
-        ]
-        assert forwarded[-1].status_code == 429
-        assert ask(server, "POST", "/login", {}, {"key": "hk_x_y"}).status_code == 429
+
+        def try_from(number: str) -> int:
+            headers = {"authorization": "Bearer hk_x_y", "x-forwarded-for": f"192.0.2.{number}"}
+            return ask(server, "GET", "/runs", headers).status_code
+
+        assert tries_until_refused(try_from) > 20
+        assert tries_until_refused(lambda _: ask(server, "POST", "/login", {}, {"key": "hk_x_y"}).status_code) < 20
         assert ask(server, "POST", "/login", {}, {"key": server.key}).status_code == 200
 
 
@@ -338,12 +347,11 @@ def test_a_proxy_that_is_named_is_believed_and_counts_for_nobody_else(tmp_path: 
             headers = {"authorization": "Bearer hk_x_y", "x-forwarded-for": f"198.51.100.9, {address}"}
             return ask(server, "GET", "/runs", headers).status_code
 
-        guesses = [try_from("192.0.2.1") for _ in range(30)]
-        assert (guesses[0], guesses[-1], try_from("192.0.2.2")) == (401, 429, 401)
-        near = [try_from(f"2001:db8::{number:x}") for number in range(30)]
-        assert near[-1] == 429
+        assert tries_until_refused(lambda _: try_from("192.0.2.1")) > 20
+        assert try_from("192.0.2.2") == 401
+        assert tries_until_refused(lambda number: try_from(f"2001:db8::{number}")) > 20
         assert server.http.get("/runs").status_code == 200
-    refused = holter("server", "--data", str(tmp_path / "team"), "--proxy", "my-proxy")
+    refused = holter("server", "--data", str(tmp_path / "team"), "--port", "0", "--proxy", "my-proxy")
     assert (refused.returncode, "--proxy takes an address or a network" in refused.stderr) == (2, True)
 
 

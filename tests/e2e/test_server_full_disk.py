@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served, start_holter
 from tests.e2e.test_full_disk import Disk

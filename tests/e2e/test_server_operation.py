@@ -152,7 +152,7 @@ def test_the_access_log_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_access_log_that_can_not_be_written_is_said_at_the_start(tmp_path: Path) -> None:
-    told = holter("server", "--data", str(tmp_path / "team"), "--access-log", "/nowhere/access.log")
+    told = holter("server", "--data", str(tmp_path / "team"), "--port", "0", "--access-log", "/nowhere/access.log")
     assert (told.returncode, "--access-log /nowhere/access.log can't be written" in told.stderr) == (2, True)
 
 

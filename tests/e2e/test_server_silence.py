@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served, stream, team_server
 from tests.unit.server.remote import RemoteJournal

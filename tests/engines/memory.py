@@ -14,7 +14,6 @@ from holter.model.run_row import RunRow
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
 from holter.storage.matching import ascii_lower, select
-from holter.storage.run_fields import flat_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
 
@@ -133,11 +132,6 @@ class MemoryRuns:
         with self._lock:
             rows = list(self._rows.values())
         return select([row.at(query.now_ns, query.lateness) for row in rows], query)
-
-    def list_keys(self, project: str | None = None) -> list[str]:
-        """All names under `config.` and `summary.`."""
-        rows = [row for row in self._rows.values() if project is None or row.project == project]
-        return sorted({name for row in rows for name in flat_fields(row)})
 
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""

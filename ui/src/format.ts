@@ -67,7 +67,7 @@ export function bytes(count: number, step?: number): string {
     at++;
   }
   if (step && at > 0) return `${trimmed(size, step / 1024 ** at)} ${units[at]}`;
-  return `${at === 0 ? size : size.toFixed(size < 10 ? 1 : 0)} ${units[at]}`;
+  return `${at === 0 ? Number(size.toFixed(1)) : size.toFixed(size < 10 ? 1 : 0)} ${units[at]}`;
 }
 
 /** 12 s, 4 min 10 s, 6 h 41 min, 3 d 2 h. */

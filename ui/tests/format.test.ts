@@ -15,7 +15,7 @@ test.each([0, 1e300, null, undefined, "nan", "", [NaN]])("%s is not odd", (found
 test.each([[4.2, "4.2 s"], [59, "59 s"], [250, "4 min 10 s"], [24_060, "6 h 41 min"], [266_400, "3 d 2 h"]])(
   "%s seconds read %s", (seconds, text) => expect(format.duration(seconds)).toBe(text));
 
-test.each([[512, "512 B"], [9.1 * 1024 ** 3, "9.1 GiB"], [64 * 1024 ** 3, "64 GiB"]])(
+test.each([[512, "512 B"], [0.6000000000000001, "0.6 B"], [9.1 * 1024 ** 3, "9.1 GiB"], [64 * 1024 ** 3, "64 GiB"]])(
   "%s bytes read %s", (count, text) => expect(format.bytes(count)).toBe(text));
 
 test("times are those of the reader's zone", () => {

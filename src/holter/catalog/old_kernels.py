@@ -93,7 +93,8 @@ def _described(segment: str) -> Described | None:
     """Without a look at checksums: what is to go is read in full before."""
     with open(segment, "rb", buffering=0) as file:
         data = file.read(FIRST_WORDS_BYTES)
-    for frame in hop(data, HEADER_SIZE)[0]:
-        if frame.kind == NUMBERS[Described] and isinstance(record := decode_control(data, frame), Described):
-            return record
+    for stretch in hop(data, HEADER_SIZE)[0]:
+        for frame in stretch.frames() if stretch.kind == NUMBERS[Described] else ():
+            if isinstance(record := decode_control(data, frame), Described):
+                return record
     return None

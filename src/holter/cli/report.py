@@ -13,7 +13,7 @@ from holter.catalog.read.run_view import PROGRAM, LoadedRun, process_of
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
-from holter.model.records import Alerted, Exited, Finished, Launched, Lost, Noted
+from holter.model.records import Alerted, Exited, Finished, Lost, Noted
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
 from holter.model.verdicts import Stack
@@ -120,11 +120,10 @@ def _job(launcher: str, job: Mapping[str, Any]) -> str:
 
 def _program(loaded: LoadedRun) -> dict[str, Any]:
     facts = loaded.facts
-    launched = [list(record.command) for record in loaded.said(Launched)]
     git, python = facts.get("git") or {}, facts.get("python") or {}
     branch = f" on {git['branch']}" if git.get("branch") else ""
     named = {
-        "command": shlex.join((launched or [facts.get("command") or []])[-1]),
+        "command": shlex.join(loaded.command),
         "directory": facts.get("cwd"),
         "git": f"{git['commit'][:12]}{branch}{', with changes' if git.get('is_dirty') else ''}" if git else "",
         "python": " ".join(filter(None, (python.get("version"), python.get("executable")))),

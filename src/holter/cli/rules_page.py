@@ -8,7 +8,8 @@ TITLE = """# Causes
 
 Every death of a run gets one of these causes, or `unknown` with candidates. `holter rules` lists them, `holter why`
 names the one of a run. This page is generated from the rules in `src/holter/diagnosis/rules`, one file for each cause:
-`holter rules --markdown > docs/causes.md`.
+`holter rules --markdown > docs/causes.md`. Whoever knows that another one is true says so with
+`holter mark RUN --cause CAUSE --reason TEXT`.
 """
 
 

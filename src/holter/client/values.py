@@ -10,7 +10,7 @@ from typing import Any
 
 from holter.client.named_values import Unreadable, named_values
 from holter.client.shortened import shortened, text_of
-from holter.model.cutting import first_words
+from holter.model.cutting import as_utf8, first_words
 
 MOST_TEXT = 64 << 10
 MOST_REPR = 1_000
@@ -199,12 +199,7 @@ def _bounded(text: str, name: str, room: Room) -> str:
         room.complain(f"value:{name}", f"{name!r} has {len(text):,} characters: the first {most:,} are kept")
         text = first_words(text, most)
     room.texts -= len(text)
-    return _as_utf8(text)
-
-
-def _as_utf8(text: str) -> str:
-    # A lone surrogate has no UTF-8 form.
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+    return as_utf8(text)
 
 
 def _described(value: Any, name: str, room: Room) -> str:
@@ -223,7 +218,7 @@ def _described(value: Any, name: str, room: Room) -> str:
     is_whole = len(text) < MOST_REPR
     kept = "its repr is kept" if is_whole else f"the first {MOST_REPR:,} characters of its repr are kept"
     room.complain(f"value:{name}", f"{name!r} {_misfit(value)}: {kept}")
-    return _as_utf8(text if is_whole else first_words(text, MOST_REPR - 1))
+    return as_utf8(text if is_whole else first_words(text, MOST_REPR - 1))
 
 
 def _misfit(value: Any) -> str:

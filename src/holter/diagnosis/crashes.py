@@ -1,14 +1,13 @@
 """Reads a fault of native code: where it was, whether somebody only sent the signal, and what was printed about it."""
 
-import re
 import signal
 
 import msgspec
 
-from holter.diagnosis import facts, words
+from holter.diagnosis import facts
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.fault_stacks import stack_at_fault
-from holter.diagnosis.texts import line_near_end
+from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Caught, End, Evidence, KernelLine
 from holter.model.verdicts import Fact
 
@@ -24,7 +23,6 @@ NEAR_NS = 10_000_000_000
 THREAD_NEAR_NS = 1_000_000_000
 TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
 """Faults that the kernel writes down, where it does so at all."""
-_SEGFAULT = re.compile(r"segfault at ([0-9a-f]+) ip \S+ sp ([0-9a-f]+)(?:.* in (\S+?)\[)?")
 _TOLD_BY = {
     "segfault at": signal.SIGSEGV,
     "general protection": signal.SIGSEGV,
@@ -74,9 +72,15 @@ def is_untold(evidence: Evidence, ending: Ending) -> bool:
     return has_no_handler and not evidence.subject.fault_log and _kernel_line(evidence) is None
 
 
+def may_be_untold(evidence: Evidence, number: int) -> bool:
+    """Such a fault would have ended it the same way, and Linux need not have written it down."""
+    ending = ending_of(evidence)
+    return ending is not None and ending.signal == number and is_untold(evidence, ending)
+
+
 def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
     line = _kernel_line(evidence)
-    found = _SEGFAULT.search(line.text) if line else None
+    found = tags_in(line.text).get("segfault") if line else None
     by_line = LOGGED if line and line.pid else LOGGED_OF_A_THREAD
     return Crash(
         ending=ending,
@@ -162,12 +166,6 @@ def _python_place(end: End) -> list[Fact]:
 def stack_depth(fault_log: str) -> int:
     """How many frames of the thread that faulted the log shows; Python stops at 100."""
     return len(stack_at_fault(fault_log).frames)
-
-
-def printed(evidence: Evidence, pattern: re.Pattern[str]) -> str:
-    """The last such line near the end; empty where there is none."""
-    line = line_near_end(evidence, pattern)
-    return words.quote(line.text, 160) if line else ""
 
 
 def _is_in_a_frame(caught: Caught) -> bool:

@@ -1,10 +1,10 @@
 """Which signal ended a process, how sure that is, and whether somebody sent it."""
 
-import re
 import signal
 
 import msgspec
 
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
 
@@ -35,8 +35,6 @@ _FATAL_SIGNALS = {
     "Floating point exception": signal.SIGFPE,
     "Illegal instruction": signal.SIGILL,
 }
-_GIVES_UP = re.compile(r"^Fatal Python error: |^(?:free|malloc|realloc)\(\): |^terminate called ")
-_FATAL = re.compile(f"Fatal Python error: ({'|'.join(_FATAL_SIGNALS)})")
 
 
 UNSEEN_END = "its exit status could not be read, and holter's signal witness was not in it"
@@ -151,16 +149,18 @@ def _by_arrival(end: End) -> Ending | None:
 
 def _by_fault_log(end: End) -> Ending | None:
     """Python's own last words, where no witness was."""
-    found = _FATAL.search(end.fault_log)
+    found = tags_in(end.fault_log).get("fatal-signal")
     return Ending(signal=_FATAL_SIGNALS[found[1]], certainty=BY_FAULT_LOG) if found else None
 
 
 def _by_last_words(evidence: Evidence) -> Ending | None:
     """An interpreter that gives up takes all handlers down, also those of the witness, before it aborts."""
-    line = last_words(evidence, _GIVES_UP, near_s=5.0)
+    line = last_words(evidence, "gives-up", near_s=5.0)
     if line is None or not may_be_error(evidence, line):
         return None
-    found = _FATAL.search(line.text)  # Python's own writer of stacks, which the program itself has switched on
+    found = tags_in(line.text).get(
+        "fatal-signal"
+    )  # Python's own writer of stacks, which the program itself has switched on
     return Ending(signal=_FATAL_SIGNALS[found[1]] if found else signal.SIGABRT, certainty=BY_LAST_WORDS)
 
 

@@ -1,19 +1,13 @@
 """Error numbers of the operating system in exceptions: by the type where Python itself raised it, else by the words."""
 
 import errno
-import re
 
 import msgspec
 
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import foreign_causes, foreign_text, is_own_raise, source_line
 from holter.model.records import Raised
 
-_NUMBER = re.compile(
-    r"\[Errno (\d+)\]|errno ?[=:] ?(\d+)|\(os error (\d+)\)|Error code (\d+) \(|Os \{ code: (\d+),|\((\d+)\)(?:\s|$)"
-)
-_AS_PYTHON = re.compile(r"\[Errno (\d+)\] ([A-Z][a-z ]+[a-z])")
-CANNOT_OPEN = re.compile(r"(?:unable|failed|not able) to open|(?:can(?:no|')t|could not|couldn't) open", re.IGNORECASE)
-"""Libraries that say so keep the number to themselves; it proves nothing by itself."""
 _BUILTIN = frozenset(
     "OSError IOError BlockingIOError FileExistsError FileNotFoundError PermissionError InterruptedError"
     " ConnectionError ConnectionResetError BrokenPipeError TimeoutError".split()
@@ -37,7 +31,7 @@ def find_errno(raised: Raised | None, *numbers: int) -> Errno | None:
         if number in sure:
             return Errno(number=number, is_sure=True)
     text = f"{foreign_text(raised)}\n{_relayed(raised)}"
-    said = {int(next(filter(None, match.groups()))) for match in _NUMBER.finditer(text)}
+    said = {int(match[1]) for match in tags_in(text).every("errno")}
     for number in numbers:
         if number in said or (os_words(number) and os_words(number) in text):
             return Errno(number=number, is_sure=False)
@@ -50,7 +44,8 @@ def _relayed(raised: Raised) -> str:
     is_made_here = raised.type.rpartition(".")[2] in _BUILTIN or "errno" in source_line(raised).lower()
     if not is_own_raise(raised) or is_made_here:
         return ""
-    return "\n".join(found[0] for found in _AS_PYTHON.finditer(raised.message) if found[2] == os_words(int(found[1])))
+    met = tags_in(raised.message).every("errno-of-python")
+    return "\n".join(found[0] for found in met if found[2] == os_words(int(found[1])))
 
 
 def os_words(number: int) -> str:
@@ -61,7 +56,8 @@ def os_words(number: int) -> str:
 def _by_type(raised: Raised) -> set[int]:
     chain = [(raised.type, raised.message)] if not is_own_raise(raised) else []
     chain += [(each.type, each.message) for each in foreign_causes(raised)]
-    found = (re.match(r"\[Errno (\d+)\]", message) for kind, message in chain if kind.rpartition(".")[2] in _BUILTIN)
+    messages = [message for kind, message in chain if kind.rpartition(".")[2] in _BUILTIN]
+    found = (tags_in(message).get("errno-first") for message in messages)
     return {int(match[1]) for match in found if match}
 
 

@@ -1,17 +1,13 @@
 """Reads the stacks that Python wrote down at a fatal signal: that of the thread that died, and none of holter's own."""
 
-import re
-
 import msgspec
 
 from holter.diagnosis import words
-from holter.diagnosis.texts import NOT_OWN
+from holter.diagnosis.phrases.tags import says, tags_in
 from holter.model import cell_names
 
-_THREAD = re.compile(r"^(?P<current>Current t|T)hread 0x.*:$", re.MULTILINE)
-_FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
-_OF_OURS = re.compile(r"[/\\]holter[/\\](?:client|wire|recording|console|journal|jupyter)[/\\]")
-_RUNS_THREADS = re.compile(r"[/\\](?:threading|holter[/\\]client[/\\]capture[/\\]witness)\.py$")
+_OF_OURS = tuple(f"/holter/{part}/" for part in ("client", "wire", "recording", "console", "journal", "jupyter"))
+_RUNS_THREADS = ("/threading.py", "/holter/client/capture/witness.py")
 _TYPED = ("<string>", "<stdin>")
 INNERMOST = 3
 """So many frames are shown of libraries that the program had called, where there are too many of them."""
@@ -27,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
     @property
     def is_own(self) -> bool:
         """Neither installed nor part of Python: the user's own code."""
-        return self.file in _TYPED or (NOT_OWN.search(self.file) is None and not self.file.startswith("<"))
+        return self.file in _TYPED or (not says(self.file, "not-own-file") and not self.file.startswith("<"))
 
     @property
     def text(self) -> str:
@@ -56,7 +52,7 @@ class FaultStack(msgspec.Struct, frozen=True):
 
 def stack_at_fault(fault_log: str) -> FaultStack:
     """Python writes the thread that faulted as the current one, if it is one of Python's, and the first one last."""
-    heads = [*_THREAD.finditer(fault_log)]
+    heads = tags_in(fault_log).every("thread-at-fault")
     ends = [*(head.start() for head in heads[1:]), len(fault_log)]
     stacks = [
         FaultStack(_frames(fault_log[head.end() : end]), is_of_the_dead=head["current"] != "T")
@@ -80,8 +76,8 @@ def lines_at_fault(fault_log: str, most: int) -> list[str]:
 
 def _frames(text: str) -> tuple[Place, ...]:
     """Without what runs threads and the cells of a notebook."""
-    found = [Place(each["file"], int(each["line"]), each["function"]) for each in _FRAME.finditer(text)]
-    while found and _RUNS_THREADS.search(found[-1].file):
+    found = [Place(each["file"], int(each["line"]), each["function"]) for each in tags_in(text).every("frame-at-fault")]
+    while found and found[-1].file.endswith(_RUNS_THREADS):
         found.pop()
     cells = [number for number, frame in enumerate(found) if cell_names.is_name(frame.file)]
     return tuple(found[: cells[-1] + 1] if cells else found)
@@ -89,4 +85,4 @@ def _frames(text: str) -> tuple[Place, ...]:
 
 def _is_of_ours(stack: FaultStack) -> bool:
     """What a thread was started for is its outermost frame."""
-    return _OF_OURS.search(stack.frames[-1].file) is not None
+    return any(part in stack.frames[-1].file for part in _OF_OURS)

@@ -1,8 +1,8 @@
 """Xid numbers and the words of GPU libraries: which speak of the program, and which of the hardware."""
 
-import re
 from collections.abc import Iterator
 
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.texts import foreign_text
 from holter.model.evidence import End, Evidence, KernelLine
 
@@ -27,18 +27,6 @@ HARDWARE_XIDS = {
     140: "an unrecovered memory error",
     154: "it needs a reset",
 }
-OF_GPU = re.compile(r"CUDA|cuda|CUDNN|cuDNN|CUBLAS|cublas|NCCL|GPU|HIP error|AcceleratorError|XlaRuntimeError|NVML")
-PROGRAM_FAULT = re.compile(
-    r"device-side assert(?!ions)|illegal memory access|ILLEGAL_ADDRESS|unspecified launch failure"
-    r"|CUDA_ERROR_LAUNCH_FAILED|misaligned address|illegal instruction was encountered|invalid program counter"
-    r"|CUDA_ERROR_ASSERT|an illegal address"
-    r"|hardware stack error|warp (?:out-of-range|illegal)"
-)
-"""Below each of its errors PyTorch says how `to enable device-side assertions`."""
-HARDWARE_FAULT = re.compile(
-    r"GPU is lost|fallen off the bus|uncorrectable ECC|ECC error|CUDA_ERROR_ECC|Unable to determine the device handle"
-    r"|device (?:is )?unavailable due to|CUDA_ERROR_SYSTEM_NOT_READY|GPU requires reset"
-)
 NEAR_S = 300.0
 
 
@@ -58,4 +46,4 @@ def is_about_gpu(end: End) -> bool:
     """The exception that ended it speaks of a GPU; true also where it died without one."""
     if end.raised is None:
         return end.signal is not None
-    return OF_GPU.search(foreign_text(end.raised)) is not None
+    return says(foreign_text(end.raised), "gpu-spoken-of")

@@ -1,7 +1,6 @@
 """What a notebook's kernel was asked before it ended; what comes after is the server tidying up, and no cause."""
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED, KERNEL_LEFT_ALONE
 from holter.model.verdicts import Fact, Verdict
@@ -50,6 +49,5 @@ def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state:
         confidence=confidence,
         title=f"{title}{step}",
         because=testimony.few(found),
-        advice=advise(cause, evidence),
         state=state,
     )

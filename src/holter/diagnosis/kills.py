@@ -1,12 +1,12 @@
 """What is known about a SIGKILL: the kernel's counters and its log say whether it was for memory, and whose it was."""
 
-import re
 import signal
 
 import msgspec
 
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.memory_reading import held_bytes, is_reached, own_level
+from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import End, Evidence, MemoryLevel, OomKill
 
 NEAR_NS = 10_000_000_000
@@ -21,7 +21,6 @@ PLAUSIBLE = 0.4
 SOON_NS = 1_000_000_000
 MOST_NAME = 15
 """Of a process, as the kernel keeps it."""
-NAME = re.compile(r"[\w./+-]+")
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +76,7 @@ def _is_about(kill: OomKill, end: End) -> bool:
     """By the pid; by name and time where nobody knows it, as of a command of which a library says how it ended."""
     if end.pid:
         return kill.pid == end.pid
-    name = NAME.search(end.name)
+    name = tags_in(end.name).get("command-name")
     is_soon = abs(kill.at_ns - end.at_ns) <= SOON_NS
     return is_soon and name is not None and kill.name == name[0].rpartition("/")[2][:MOST_NAME]
 

@@ -1,9 +1,16 @@
 """Finds the rules: every file in `diagnosis/rules`, and what others offer as entry points of the group `holter.rules`.
 
 A rule is a module. Its file name is its cause (`disk_full.py` is `disk-full`); its docstring is the cause, a blank line
-and the remedy. It has `diagnose(evidence) -> Answer`, and may have `CONTRIBUTES = True` (it never is the primary cause:
-`memory-leak`) and `OF_THE_LIVING = True` (it is also asked about a run that is still alive: `stalled`). Its
-examples are in `tests/causes`, under the same name.
+and the remedy. It has `diagnose(evidence) -> Answer` and `ADVICE`, its remedies, and may have
+
+- `hides_behind(verdict, evidence) -> float | None`: what it looks like from outside, see `rivals`;
+- `GENERALITY`: how little it says, 0 for most. What says more explains what says less;
+- `EXCLUDES`: causes that it does not explain, though they say less: only one of both can be true;
+- `CURVES`: the curves that show it, the best first: panels of the page, `disk`, `metric` or `loss`;
+- `CONTRIBUTES = True`: it never is the primary cause (`memory-leak`);
+- `OF_THE_LIVING = True`: it is also asked about a run that is still alive (`stalled`).
+
+Its examples are in `tests/causes`, under the same name.
 """
 
 import functools
@@ -17,10 +24,11 @@ from types import ModuleType
 import msgspec
 
 from holter.diagnosis import rules
+from holter.diagnosis.advice import Remedy, advise
 from holter.errors import UsageError
 from holter.lean import modules_in
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer
+from holter.model.verdicts import Answer, Verdict
 
 GROUP = "holter.rules"
 
@@ -33,6 +41,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     explanation: str
     """Why a run dies like this; paragraphs are separated by blank lines."""
     remedy: str
+    advice: tuple[Remedy, ...] = ()
+    hides_behind: Callable[[Verdict, Evidence], float | None] | None = None
+    generality: int = 0
+    excludes: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
     contributes: bool = False
     is_of_the_living: bool = False
     module: str = ""
@@ -42,6 +55,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """The first sentence of the explanation, without its full stop."""
         first = " ".join(self.explanation.split("\n\n")[0].split())
         return first.split(". ")[0].rstrip(".")
+
+    def ask(self, evidence: Evidence) -> Answer:
+        """What it makes of the evidence, with all that it declares about itself."""
+        answer = self.diagnose(evidence)
+        if not isinstance(answer, Verdict):
+            return answer
+        told = advise(evidence, self.advice, first=answer.advice)
+        return msgspec.structs.replace(
+            answer, advice=told, generality=self.generality, excludes=self.excludes, curves=self.curves
+        )
 
 
 @functools.cache
@@ -73,6 +96,11 @@ def read_rule(name: str, module: ModuleType) -> Rule:
         diagnose=module.diagnose,
         explanation="\n\n".join(paragraphs[:-1]),
         remedy=paragraphs[-1] if len(paragraphs) > 1 else "",
+        advice=getattr(module, "ADVICE", ()),
+        hides_behind=getattr(module, "hides_behind", None),
+        generality=getattr(module, "GENERALITY", 0),
+        excludes=getattr(module, "EXCLUDES", ()),
+        curves=getattr(module, "CURVES", ()),
         contributes=getattr(module, "CONTRIBUTES", False),
         is_of_the_living=getattr(module, "OF_THE_LIVING", False),
         module=module.__name__,

@@ -1,12 +1,9 @@
 """Reads the cgroups of a run: whose limit was reached, and how near the others were; and PyTorch's account of a GPU."""
 
-import re
-
+from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Evidence, MemoryLevel
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_TORCH_ASKED = re.compile(r"Tried to allocate ([\d.]+) ([KMGT]iB)")
-_TORCH_UNUSED = re.compile(r"([\d.]+) ([KMGT]iB) is reserved by PyTorch but unallocated")
 NEAR = 0.95
 """A cgroup whose use touched this share of its limit ran into it: the kernel counts in batches of pages."""
 
@@ -39,11 +36,12 @@ def is_reached(level: MemoryLevel) -> bool:
 
 def unused_in_pieces(message: str) -> str:
     """What PyTorch had reserved and not used, where that would have held what was asked for; else empty."""
-    asked, unused = _TORCH_ASKED.search(message), _TORCH_UNUSED.search(message)
-    if asked is None or unused is None or _bytes(unused) < _bytes(asked):
+    asked, unused = tags_in(message).get("torch-asked"), tags_in(message).get("torch-unused")
+    if asked is None or unused is None or told_bytes(*unused.groups()) < told_bytes(*asked.groups()):
         return ""
     return f"{unused[1]} {unused[2]}"
 
 
-def _bytes(found: re.Match[str]) -> float:
-    return float(found[1]) * _UNITS[found[2]]
+def told_bytes(number: str, unit: str) -> float:
+    """A size as PyTorch writes it."""
+    return float(number) * _UNITS[unit]

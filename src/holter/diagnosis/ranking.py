@@ -1,11 +1,10 @@
 """What all rules together come to: one cause, or the honest `unknown`. The only place where rules meet.
 
-`diagnose(evidence)` finds whose death came first (`origins`, and by time alone `suspicion`), asks every rule about it,
-and then:
+`diagnose(evidence)` finds whose death came first (`causality`), asks every rule about it, and then:
 
 1. A run that finished, or lives and is well, has no cause, whatever was printed, caught or survived on its way.
 2. A consequence never wins over a cause, and what is general (`uncaught-exception`, `killed`) gives way to what
-   explains it (`disk-full`, `scheduler-cancelled`) where that is sure enough: see `GENERALITY`.
+   explains it (`disk-full`, `scheduler-cancelled`) where that is sure enough: rules declare how little they say.
 3. Where the best two are within `TIE` of each other, or none reaches `SURE_ENOUGH`, the answer is `unknown` with
    candidates, and with what could not be looked at.
 4. A verdict that rests on text alone stays below `MOST_BY_TEXT`; programs print what they like. One beside which a
@@ -30,7 +29,8 @@ from holter.diagnosis.causality.origin import find_origin
 from holter.diagnosis.causality.ranks import tell_order
 from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
-from holter.diagnosis.rivals import SURE, find_rivals
+from holter.diagnosis.remedies.outside import RUN_DOCTOR, watch_it
+from holter.diagnosis.rivals import SURE
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
 from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
@@ -44,32 +44,15 @@ MOST_BY_TRACEBACK = 0.94
 """Who catches an exception, prints it like Python and leaves with 1, can't be told from Python; few do."""
 MOST = 0.99
 LINK = 0.98
-"""How sure it is that the death of another process led to that of the program, where `origins` says so."""
+"""How sure it is that the death of another process led to that of the program, where `causality` says so."""
 MOST_OF_A_WORKER = 0.7
 """That a worker died is no answer where it can almost be told why."""
 MOST_WITH_SUSPECT = 0.85
 """Of the program's own words, where a child that had died just before may be behind them."""
-VAGUE = frozenset({"uncaught-exception", "nonzero-exit", WORKER_DIED, UNKNOWN})
-"""What may be said of a program that ended because of a child, when nothing connects both but the time."""
+VAGUE_FROM = 2
+"""How little may be said of a program that ended because of a child, when nothing connects both but the time."""
 MOST_FACTS = 7
 MOST_CANDIDATES = 4
-
-GENERALITY = {
-    "nonzero-exit": 4,
-    "uncaught-exception": 3,
-    WORKER_DIED: 2,
-    "killed": 1,
-    "terminated": 1,
-    "interrupted": 1,
-    "hangup": 1,
-    "aborted": 1,
-    "segmentation-fault": 1,
-    "bus-error": 1,
-}
-"""How little a cause says; 0 for all others. What says more explains what says less."""
-
-KILLS_OF_THE_KERNEL = frozenset({"cgroup-out-of-memory", "host-out-of-memory"})
-"""They do not explain that somebody killed the process: only one of both can be true."""
 
 _NEUTRAL = frozenset({facts.EXIT_STATUS, "journal"})
 
@@ -87,6 +70,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     contributing: tuple[Verdict, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
     not_observable: tuple[NotObservable, ...] = ()
+    rivals: dict[str, dict[str, float]] = {}
+    """By the cause of a verdict: what else it may have been, and what that leaves of it."""
 
     @property
     def best(self) -> Verdict | None:
@@ -102,7 +87,8 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
     rules = load_rules() if rules is None else rules
     if evidence.state == RUNNING:
         living = [rule for rule in rules if rule.is_of_the_living]
-        return _of_the_living(evidence, judge(evidence, living))
+        judged = judge(evidence, living)
+        return _tell(evidence, judged, judged.best) if judged.best is not None else _well(RUNNING, "It is running")
     if evidence.state == FINISHED or _is_idle_kernel(evidence):
         return _well(FINISHED, "It finished")
     evidence = with_printed_exception(evidence)
@@ -112,7 +98,7 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
         told = _conclude(evidence, own)
     else:
         told = _conclude_about_others(evidence, own, judge(origin, rules))
-    if told.cause not in VAGUE:
+    if told.cause not in {UNKNOWN, *(rule.cause for rule in rules if rule.generality >= VAGUE_FROM)}:
         return told
     suspect = find_suspect(origin, evidence.subject)
     if suspect is not None:
@@ -120,11 +106,13 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnos
     return _with_candidates(told, ["cgroup-out-of-memory"]) if has_unseen_victim(origin) else told
 
 
-def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
+def judge(evidence: Evidence, rules: Sequence[Rule]) -> Judged:
     """What the rules say about the subject alone."""
     evidence = with_printed_exception(evidence)
     answers = [(rule, _ask(rule, evidence)) for rule in rules]
-    verdicts = [_bounded(each, evidence) for _, each in answers if isinstance(each, Verdict)]
+    found = [each for _, each in answers if isinstance(each, Verdict)]
+    rivals = {each.cause: _find_rivals(each, evidence, rules) for each in found}
+    verdicts = [_bounded(each, evidence.subject, rivals[each.cause].values()) for each in found]
     causes = {rule.cause for rule, _ in answers if rule.contributes}
     primary = [each for each in verdicts if each.cause not in causes]
     return Judged(
@@ -133,20 +121,28 @@ def judge(evidence: Evidence, rules: Iterable[Rule]) -> Judged:
         contributing=tuple(each for each in verdicts if each.cause in causes and each.confidence >= SURE_ENOUGH),
         ruled_out=tuple(each for _, each in answers if isinstance(each, RuledOut)),
         not_observable=tuple(each for _, each in answers if isinstance(each, NotObservable)),
+        rivals=rivals,
     )
 
 
 def _ask(rule: Rule, evidence: Evidence) -> Answer:
     try:
-        return rule.diagnose(evidence)
+        return rule.ask(evidence)
     except Exception as error:  # noqa: BLE001 - one broken rule, ours or somebody's, must not silence all others
         because = f"its rule failed: {type(error).__name__}: {error}"
         return NotObservable(cause=rule.cause, because=because, remedy=f"report it to the author of {rule.module}")
 
 
-def _bounded(verdict: Verdict, evidence: Evidence) -> Verdict:
-    by_facts = MOST_BY_TEXT if _is_by_text(verdict, evidence.subject) else _most_by_source(verdict)
-    most = min([by_facts, *(rival.most for rival in find_rivals(verdict, evidence))])
+def _find_rivals(verdict: Verdict, evidence: Evidence, rules: Iterable[Rule]) -> dict[str, float]:
+    """Causes that can't be told from the verdict's by what was looked at, and what each leaves of it."""
+    others = sorted((rule for rule in rules if rule.cause != verdict.cause), key=lambda rule: rule.generality)
+    left = {rule.cause: rule.hides_behind(verdict, evidence) for rule in others if rule.hides_behind is not None}
+    return {cause: most for cause, most in left.items() if most is not None}
+
+
+def _bounded(verdict: Verdict, subject: End, left: Iterable[float]) -> Verdict:
+    by_facts = MOST_BY_TEXT if _is_by_text(verdict, subject) else _most_by_source(verdict)
+    most = min([by_facts, *left])
     confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
     return msgspec.structs.replace(verdict, confidence=round(min(max(confidence, 0.0), most), 3))
 
@@ -170,9 +166,8 @@ def _unexplained(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _explains(other: Verdict, verdict: Verdict) -> bool:
-    says_more = GENERALITY.get(other.cause, 0) < GENERALITY.get(verdict.cause, 0)
-    is_rival = verdict.cause == "killed" and other.cause in KILLS_OF_THE_KERNEL
-    return says_more and other.confidence >= EXPLAINS_FROM and not is_rival
+    says_more = other.generality < verdict.generality and verdict.cause not in other.excludes
+    return says_more and other.confidence >= EXPLAINS_FROM
 
 
 def _is_idle_kernel(evidence: Evidence) -> bool:
@@ -188,13 +183,6 @@ def _well(state: str, title: str) -> Diagnosis:
     return Diagnosis(cause=None, confidence=1.0, title=title, state=state)
 
 
-def _of_the_living(evidence: Evidence, judged: Judged) -> Diagnosis:
-    best = judged.best
-    if best is None:
-        return _well(RUNNING, "It is running")
-    return _tell(evidence, judged, best)
-
-
 def _conclude(evidence: Evidence, judged: Judged) -> Diagnosis:
     best = judged.best
     return _tell(evidence, judged, best) if best is not None else _abstain(evidence, judged)
@@ -202,24 +190,15 @@ def _conclude(evidence: Evidence, judged: Judged) -> Diagnosis:
 
 def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> Diagnosis:
     """The cause of who died first, where it is known; else that a worker died."""
-    best = origin.best
-    is_child = origin.subject.role == "child"
-    if best is not None and not (is_child and best.cause in ("nonzero-exit", WORKER_DIED, UNKNOWN)):
-        most = MOST_BY_TEXT if origin.subject.source == BY_SRUN else MOST
-        linked = msgspec.structs.replace(
-            best,
-            confidence=round(min(best.confidence * LINK, most), 3),
-            title=_with_whom(best.title, origin.subject, evidence.subject),
-            because=(*best.because, facts.of_status(evidence.subject))[:MOST_FACTS],
-            state="" if is_child else best.state or _state_by(origin.subject, evidence),
-        )
-        return _tell(evidence, origin, linked)
+    best, first = origin.best, origin.subject
+    is_child = first.role == "child"
+    if best is not None and not (is_child and best.cause == WORKER_DIED):
+        likelihood = MOST_BY_TEXT if first.source == BY_SRUN else LINK
+        return _tell(evidence, origin, _linked(evidence, best, first, likelihood, [facts.of_status(evidence.subject)]))
     died = next((each for each in own.verdicts if each.cause == WORKER_DIED), None)
     if is_child and died is not None and died.confidence >= SURE_ENOUGH:
         merged = msgspec.structs.replace(own, not_observable=(*own.not_observable, *origin.not_observable))
-        candidates = tuple(
-            cause for cause in _causes(origin.verdicts) if GENERALITY.get(cause, 0) < GENERALITY[WORKER_DIED]
-        )
+        candidates = _causes(each for each in origin.verdicts if each.generality < died.generality)
         most = MOST_OF_A_WORKER if candidates else MOST
         bounded = msgspec.structs.replace(died, confidence=min(died.confidence, most))
         return _tell(evidence, merged, bounded, candidates=candidates)
@@ -231,18 +210,21 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
     best = judged.best
     if best is not None and best.cause == told.cause:
         return told
-    is_known = best is not None and best.cause not in VAGUE
-    if best is None or not is_known or suspect.likelihood < SURE_ENOUGH:
-        return _with_candidates(told, [each for each in _causes(judged.verdicts) if each not in (*VAGUE, told.cause)])
-    child = suspect.evidence.subject
-    linked = msgspec.structs.replace(
-        best,
-        confidence=round(best.confidence * suspect.likelihood, 3),
-        title=_with_whom(best.title, child, evidence.subject),
-        because=_unique((*best.because[: MOST_FACTS - 2], *told.evidence[:2])),
-        state=told.state,
-    )
+    if best is None or best.generality >= VAGUE_FROM or suspect.likelihood < SURE_ENOUGH:
+        return _with_candidates(told, _causes(each for each in judged.verdicts if each.generality < VAGUE_FROM))
+    linked = _linked(evidence, best, suspect.evidence.subject, suspect.likelihood, told.evidence[:2])
     return _tell(evidence, judged, linked, candidates=() if linked.confidence >= SURE else _some(told.cause))
+
+
+def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: float, more: Iterable[Fact], /) -> Verdict:
+    """The verdict on who died first as one on the program, of which `more` tells."""
+    return msgspec.structs.replace(
+        best,
+        confidence=round(best.confidence * likelihood, 3),
+        title=_with_whom(best.title, first, evidence.subject),
+        because=_unique((*best.because[: MOST_FACTS - 2], *more)),
+        state="" if first.role == "child" else best.state or _state_by(first, evidence),
+    )
 
 
 def _with_candidates(told: Diagnosis, others: Sequence[str]) -> Diagnosis:
@@ -280,22 +262,23 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
         confidence=verdict.confidence,
         title=verdict.title,
         state=verdict.state or evidence.state,
-        candidates=candidates or _runners_up(evidence, judged, verdict),
+        candidates=candidates or _runners_up(judged, verdict),
         evidence=_unique((*verdict.because, *more))[:MOST_FACTS],
         advice=_mixed(verdict.advice, hints),
         contributing=tuple(dict.fromkeys(contributing)),
         ruled_out=tuple(each for each in _by_cause(judged.ruled_out) if each.cause != verdict.cause),
         not_observable=tuple(each for each in _by_cause(judged.not_observable) if each.cause != verdict.cause),
+        curves=tuple(dict.fromkeys(curve for each in (verdict, *judged.contributing) for curve in each.curves)),
     )
 
 
-def _runners_up(evidence: Evidence, judged: Judged, verdict: Verdict, /) -> tuple[str, ...]:
+def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
     """What else it may have been, where that is not far off or could not be looked at."""
     if verdict.confidence >= SURE:
         return ()
     near = [each.cause for each in judged.verdicts if each.confidence >= 0.3]
-    about = msgspec.structs.replace(evidence, subject=judged.subject)
-    open_ones = [cause for rival in find_rivals(verdict, about) for cause in rival.causes]
+    rivals = judged.rivals.get(verdict.cause, {})
+    open_ones = sorted(rivals, key=rivals.__getitem__)  # who leaves least of it first
     return tuple(dict.fromkeys(each for each in [*near, *open_ones] if each != verdict.cause))[:MOST_CANDIDATES]
 
 
@@ -304,20 +287,14 @@ def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
     near = [each for each in top if top[0].confidence - each.confidence < TIE]
     found = [fact for each in near for fact in each.because] or [facts.of_status(judged.subject)]
     candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
-    return Diagnosis(
+    doubt = Verdict(
         cause=UNKNOWN,
         confidence=min(near[0].confidence, 0.5) if near else 0.3,
         title=_doubt(judged, near),
-        state=evidence.state,
-        candidates=tuple(dict.fromkeys(candidates))[:MOST_CANDIDATES],
-        evidence=_unique(found)[:MOST_FACTS],
-        advice=_unique((*(each.remedy for each in judged.not_observable if each.remedy), *advise(UNKNOWN, evidence)))[
-            :MOST_ADVICE
-        ],
-        contributing=tuple(each.cause for each in judged.contributing),
-        ruled_out=_by_cause(judged.ruled_out),
-        not_observable=_by_cause(judged.not_observable),
+        because=tuple(found),
+        advice=advise(evidence, (watch_it, RUN_DOCTOR), first=[each.remedy for each in judged.not_observable]),
     )
+    return _tell(evidence, judged, doubt, candidates=tuple(dict.fromkeys(candidates))[:MOST_CANDIDATES])
 
 
 def _doubt(judged: Judged, near: Sequence[Verdict]) -> str:

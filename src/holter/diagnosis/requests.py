@@ -1,9 +1,12 @@
 """Signals that ask a program to leave, and whether it left because of one."""
 
+import signal
+
 import msgspec
 
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT
 from holter.diagnosis.endings import BY_ARRIVAL, ending_of
-from holter.model.evidence import Caught, End, Evidence
+from holter.model.evidence import REQUESTS, Caught, End, Evidence
 
 SI_KERNEL = 128
 AT_ONCE_S = 5.0
@@ -63,3 +66,18 @@ def _said_it_was_done(end: End, caught: Caught | None) -> bool:
 def is_typed(caught: Caught | None) -> bool | None:
     """From a terminal (Ctrl-C, a closed window), and not by a process; None where no witness saw it."""
     return None if caught is None else not caught.is_sent and caught.code == SI_KERNEL
+
+
+def may_have_been_asked(evidence: Evidence) -> bool | None:
+    """Whether a signal may have made the subject leave in order, unseen; None where nobody looked for its handlers."""
+    end, around = evidence.subject, evidence.surroundings
+    if end.role not in WITHOUT_CLIENT or end.role == "child" or any(each.signal in REQUESTS for each in end.signals):
+        return False
+    return around.heeds_requests if around is not None else None
+
+
+def is_shell_code(evidence: Evidence) -> bool:
+    """It left as a shell would for a command that a request ended, and nothing in it would have seen one."""
+    end = evidence.subject
+    codes = [128 + number for number in (*REQUESTS, signal.SIGINT)]
+    return end.raised is None and end.code in codes and not end.has_signal_witness and not end.signals

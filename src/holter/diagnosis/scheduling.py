@@ -1,15 +1,12 @@
 """Reads a scheduler's words and its habits: which signals it sends, and when."""
 
-import re
 import signal
 
 from holter.diagnosis import facts, words
+from holter.diagnosis.phrases.tags import says
 from holter.model.evidence import Caught, End, Evidence, Job
 from holter.model.verdicts import Fact
 
-SENDERS = re.compile(
-    r"slurmstepd|slurmd|slurm_script|kubelet|containerd-shim|pbs_mom|sge_shepherd|sge_execd|lsf|sbatchd"
-)
 OUTSIDE = (
     None,
     signal.SIGTERM,
@@ -24,7 +21,6 @@ LIMIT_BEFORE_S = 60.0
 LIMIT_AFTER_S = 180.0
 """A time limit fires some time after it has passed (86 s for a limit of 60 s on SLURM 22.05), KillWait comes on top."""
 _TOGETHER_S = 5.0
-_OOM_LINE = re.compile(r"oom-kill event|Out Of Memory|OOM Killed", re.IGNORECASE)
 
 
 def was_ended_from_outside(evidence: Evidence) -> bool:
@@ -52,7 +48,7 @@ def sender_name(evidence: Evidence, caught: Caught) -> str:
 def scheduler_sent(evidence: Evidence) -> Caught | None:
     """The SIGTERM of the subject, if a scheduler's own process sent it."""
     term = term_of(evidence)
-    return term if term is not None and SENDERS.search(sender_name(evidence, term)) else None
+    return term if term is not None and says(sender_name(evidence, term), "scheduler-process") else None
 
 
 def had_cont_before_term(end: End) -> bool:
@@ -82,7 +78,7 @@ def says_out_of_memory(evidence: Evidence) -> bool:
     job, end = evidence.job, evidence.subject
     if job is None or end.signal not in (None, signal.SIGKILL) or end.code is not None or end.raised is not None:
         return False
-    return job.state.upper() in ("OUT_OF_MEMORY", "OOMKILLED") or _OOM_LINE.search(job.said) is not None
+    return job.state.upper() in ("OUT_OF_MEMORY", "OOMKILLED") or says(job.said, "job-out-of-memory")
 
 
 def of_job(job: Job, at_ns: int) -> tuple[Fact, ...]:

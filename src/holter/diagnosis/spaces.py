@@ -1,7 +1,6 @@
 """Reads the file systems around a program: which of them was full, and whether the exception was about that one."""
 
-import re
-
+from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.records import Raised
 
@@ -10,7 +9,6 @@ FULL_SHARE = 0.001
 """Less is as good as nothing: file systems keep blocks back, and a failed write gives some up again."""
 SHARED_MEMORY = "shared memory"
 PAGE = 4096
-_PATH = re.compile(r"'(/[^']+)'|\"(/[^\"]+)\"|<(/[^>]+)>|(?<![\w.])(/(?:[\w.+-]+/)*[\w.+-]+)")
 
 
 def disks(evidence: Evidence) -> tuple[Disk, ...]:
@@ -72,5 +70,5 @@ def is_shared(disk: Disk) -> bool:
 
 def path_of(raised: Raised) -> str:
     """The file that the exception names; empty where it names none."""
-    found = _PATH.search(raised.message)
+    found = tags_in(raised.message).get("path")
     return next(filter(None, found.groups()), "") if found else ""

@@ -1,21 +1,17 @@
 """Finds words in exceptions and in the last lines of the console: the weakest witness, so it must be near the end."""
 
-import re
+import functools
 from collections import Counter
 from collections.abc import Iterator
 
+from holter.diagnosis.phrases.tags import Match, says, tags_in
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Cause, Raised
 
 NEAR_S = 30.0
-NOT_OWN = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|<string>|/bin/|^[^/].*\.pyx$")
-"""Files that are not the user's own code."""
-_PLACE = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_BY_HAND = re.compile(r"(raise|assert)\b")
-_NUMBERS = re.compile(r"[\d.]+")
-_OF_A_STACK = re.compile(r"\s|frame #|#\d|\[0x|\S+\(.*\)\s*\[0x")
-_OF_OURS = re.compile(r"/holter/client/")
+_OF_OURS = "/holter/client/"
 """What the program prints goes through these files on its way."""
+_DIGITS = str.maketrans("0123456789", "#" * 10, ".")
 GOES_ON_NS = 100_000_000
 """What is printed so much later than a line was printed by a program that went on after it."""
 USUAL = 3
@@ -37,7 +33,7 @@ def type_names(raised: Raised) -> set[str]:
 
 def is_own_raise(raised: Raised) -> bool:
     """Whether a `raise` or `assert` of the user's own code said it: its words are the user's then, and prove little."""
-    places = [place for _, place in _places(raised.traceback.splitlines())]
+    places = [place for _, place in _places(raised.traceback)]
     own = {(frame.file, frame.line) for frame in raised.frames}
     is_own = bool(places) and (places[-1]["file"], int(places[-1]["line"])) in own
     return is_own and is_said_by_hand(raised)
@@ -45,23 +41,23 @@ def is_own_raise(raised: Raised) -> bool:
 
 def is_said_by_hand(raised: Raised) -> bool:
     """Whether a `raise` or `assert` of somebody's said it, in the user's own code or a library's."""
-    return _BY_HAND.match(source_line(raised)) is not None
+    return says(source_line(raised), "raised-by-hand")
 
 
 def foreign_causes(raised: Raised) -> tuple[Cause, ...]:
     """What led to it, without what the user's own code said, as far as the traceback shows that."""
-    lines = raised.traceback.splitlines()
-    return tuple(each for each in raised.causes if not _is_own_cause(each, lines))
+    return tuple(each for each in raised.causes if not _is_own_cause(each, raised.traceback))
 
 
-def _is_own_cause(cause: Cause, lines: list[str]) -> bool:
+def _is_own_cause(cause: Cause, traceback: str) -> bool:
+    lines = traceback.splitlines()
     said = f"{cause.type.removeprefix('__main__.')}: {cause.message}".splitlines()[0]
     ends = [number for number, line in enumerate(lines) if line == said]
-    before = _places(lines[: ends[0]]) if ends else []
+    before = [each for each in _places(traceback) if ends and each[0] < ends[0]]
     if not before:
         return False
     number, place = before[-1]
-    return NOT_OWN.search(place["file"]) is None and _BY_HAND.match(lines[number + 1].strip()) is not None
+    return not says(place["file"], "not-own-file") and says(lines[number + 1].strip(), "raised-by-hand")
 
 
 def foreign_text(raised: Raised) -> str:
@@ -73,19 +69,22 @@ def foreign_text(raised: Raised) -> str:
 def source_line(raised: Raised) -> str:
     """The statement that raised it, where the traceback shows one."""
     lines = raised.traceback.splitlines()
-    places = [number for number, _ in _places(lines)]
+    places = [number for number, _ in _places(raised.traceback)]
     return lines[places[-1] + 1].strip() if places and places[-1] + 1 < len(lines) else ""
 
 
-def _places(lines: list[str]) -> list[tuple[int, re.Match[str]]]:
-    found = [(number, place) for number, line in enumerate(lines) if (place := _PLACE.match(line))]
-    return [(number, place) for number, place in found if not _OF_OURS.search(place["file"])]
+@functools.lru_cache(maxsize=64)
+def _places(traceback: str) -> tuple[tuple[int, Match], ...]:
+    """Its frames, each with the number of its line; many rules ask for those of one."""
+    lines = enumerate(traceback.splitlines())
+    found = [(number, place) for number, line in lines if (place := tags_in(line).get("place"))]
+    return tuple((number, place) for number, place in found if _OF_OURS not in place["file"])
 
 
-def in_exception(evidence: Evidence, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """The pattern in what a library or the interpreter raised to end the subject; None where none did."""
+def in_exception(evidence: Evidence, tag: str) -> Match | None:
+    """What a library or the interpreter says so that raised to end the subject; None where none did."""
     raised = evidence.subject.raised
-    return pattern.search(foreign_text(raised)) if raised else None
+    return tags_in(foreign_text(raised)).get(tag) if raised else None
 
 
 def lines_near_end(evidence: Evidence, near_s: float = NEAR_S) -> Iterator[Said]:
@@ -101,9 +100,9 @@ def may_be_error(evidence: Evidence, line: Said) -> bool:
     return line.is_error or not any(each.is_error for each in evidence.said)
 
 
-def line_near_end(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
+def line_near_end(evidence: Evidence, tag: str, *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments."""
-    return next((line for line in lines_near_end(evidence, near_s) if pattern.search(line.text)), None)
+    return next((line for line in lines_near_end(evidence, near_s) if says(line.text, tag)), None)
 
 
 def last_line(evidence: Evidence) -> Said | None:
@@ -112,12 +111,18 @@ def last_line(evidence: Evidence) -> Said | None:
     return next((line for line in lines if line.is_error), lines[0] if lines else None)
 
 
-def last_words(evidence: Evidence, pattern: re.Pattern[str], *, near_s: float = NEAR_S) -> Said | None:
+def says_at_its_end(evidence: Evidence, tag: str) -> bool:
+    """Whether the exception that ended the subject says it, or else the last line."""
+    raised, last = evidence.subject.raised, last_line(evidence)
+    return says(foreign_text(raised) if raised is not None else last.text if last is not None else "", tag)
+
+
+def last_words(evidence: Evidence, tag: str, *, near_s: float = NEAR_S) -> Said | None:
     """The latest such line of the last moments; None where the subject went on printing after it.
 
     Of a worker or rank nobody can tell who printed what came after.
     """
-    line = line_near_end(evidence, pattern, near_s=near_s)
+    line = line_near_end(evidence, tag, near_s=near_s)
     if line is None or evidence.subject.role in ("child", "rank") or len(evidence.ranks) > 1:
         return line
     return None if _went_on(line, list(lines_near_end(evidence))[::-1]) else line
@@ -130,9 +135,9 @@ def _went_on(line: Said, lines: list[Said]) -> bool:
     stream = [each.text for each in lines if each.is_error == line.is_error]
     at = len(stream) - 1 - stream[::-1].index(line.text)
     usual = {_shape(text) for text in stream[:at]}
-    later = Counter(_shape(text) for text in stream[at + 1 :] if not _OF_A_STACK.match(text))
+    later = Counter(_shape(text) for text in stream[at + 1 :] if not says(text, "line-of-a-stack"))
     return any(shape in usual or times >= USUAL for shape, times in later.items())
 
 
 def _shape(text: str) -> str:
-    return _NUMBERS.sub("#", text)
+    return "#".join(part for part in text.translate(_DIGITS).split("#") if part)

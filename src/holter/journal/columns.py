@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from holter.errors import JournalError, NewerJournal
 from holter.journal.decoding import LoggedRow, decode_control
-from holter.journal.frame import HEAD, HEADER_SIZE, OVERHEAD, SYNC, TAIL, decode_header
-from holter.journal.reader import Frame, Skipped, is_sound, scan
+from holter.journal.frame import HEAD, OVERHEAD, TAIL
+from holter.journal.reader import Frame, Skipped, Stretch, scan
 from holter.journal.rows import Schema
 from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared
 
@@ -59,15 +59,6 @@ class Tables(msgspec.Struct, eq=False):
     trouble: dict[str, str] = {}
     """By path, why a segment could not be read at all."""
     unknown: int = 0
-
-
-class Stretch(NamedTuple):
-    """Frames of one kind and size that lie side by side."""
-
-    kind: int
-    at: int
-    size: int
-    repeats: int
 
 
 def read_tables(paths: Sequence[str]) -> Tables:
@@ -118,20 +109,21 @@ class _Reading:
         with open(path, "rb") as file:
             data = file.read()
         try:
-            stretches, end, base, skipped = _find_frames(data)
+            scanned = scan(data)
         except NewerJournal:
             raise
         except JournalError as error:
             # A segment that was born and not yet filled is all zeros; anything else is worth a word.
             if data.strip(b"\0"):
                 self._tables.trouble[path] = str(error)
+            self._base += len(data)
             return
-        if skipped:
-            self._tables.skipped[path] = skipped
-        self._base = self._base if base is None else base
-        self._add_control(data, stretches)
-        self._add_packed(data, stretches, self._base)
-        self._base += end
+        if scanned.skipped:
+            self._tables.skipped[path] = scanned.skipped
+        self._base = scanned.header.base if scanned.header else self._base
+        self._add_control(data, scanned.stretches)
+        self._add_packed(data, scanned.stretches, self._base)
+        self._base += len(data)
         self._left_bytes -= len(data)
 
     def finish(self) -> Tables:
@@ -147,8 +139,8 @@ class _Reading:
             if stretch.kind >= FIRST_PACKED:
                 continue
             if stretch.kind in (LOOSE_ROW, NUMBERS[Declared]):
-                for at in range(stretch.at, stretch.at + stretch.repeats * stretch.size, stretch.size):
-                    self._add_record(data, Frame(stretch.kind, at, at + stretch.size - TAIL.size))
+                for frame in stretch.frames():
+                    self._add_record(data, frame)
             elif stretch.kind not in KINDS:
                 self._tables.unknown += stretch.repeats
 
@@ -212,47 +204,6 @@ class _Block:
         words = np.empty((self._words.shape[0], capacity), np.uint64)
         words[:, : self.rows] = self._words[:, : self.rows]
         self._words = words
-
-
-def _find_frames(data: bytes) -> tuple[list[Stretch], int, int | None, list[Skipped]]:
-    """The stretches of a segment, its end, its base (None where the header is damaged) and what was skipped."""
-    stretches, end = find_stretches(data, HEADER_SIZE)
-    if is_sound(data, end):
-        return stretches, end, decode_header(data).base, []
-    found = scan(data)
-    stretches = [Stretch(frame.kind, frame.at, frame.stop + TAIL.size - frame.at, 1) for frame in found.frames]
-    return stretches, found.end, found.header.base if found.header else None, found.skipped
-
-
-def find_stretches(data: bytes, at: int) -> tuple[list[Stretch], int]:
-    """Follow the heads from `at` on without looking at checksums, many equal ones at a time."""
-    stretches: list[Stretch] = []
-    unpack, append, total = HEAD.unpack_from, stretches.append, len(data)
-    while at + OVERHEAD <= total:
-        sync, kind, length = unpack(data, at)
-        size = OVERHEAD + length
-        if sync != SYNC or at + size > total:
-            break
-        following = at + size
-        is_alone = data[at : at + HEAD.size] != data[following : following + HEAD.size]
-        count = 1 if is_alone else _count_equal(data, at, size)
-        append(Stretch(kind, at, size, count))
-        at += count * size
-    return stretches, at
-
-
-def _count_equal(data: bytes, at: int, size: int) -> int:
-    """How many frames from `at` on have the same head; looks twice as far ahead each time, so that it stays linear."""
-    heads = np.ndarray(((len(data) - at) // size,), "<u8", data, at, (size,))
-    count, ahead = 1, _FEW
-    while count < len(heads):
-        differs = heads[count : count + ahead] != heads[0]
-        first = int(differs.argmax())
-        if differs[first]:
-            return count + first
-        count += len(differs)
-        ahead *= 2
-    return len(heads)
 
 
 def read_packed(data: bytes, stretches: list[Stretch]) -> tuple[Ints, npt.NDArray[np.uint64]]:

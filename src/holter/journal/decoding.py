@@ -1,13 +1,15 @@
-"""Turns the frames of a segment back into records and rows."""
+"""Turns the frames of a journal back into records and rows."""
 
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple, Never
 
 import msgspec
 
-from holter.journal.frame import HEAD
-from holter.journal.reader import Frame
+from holter.journal.frame import HEAD, TAIL
+from holter.journal.place import Piece, Place
+from holter.journal.reader import Frame, Stretch, scan
 from holter.journal.rows import CODES, Schema
 from holter.model.bounds import Instant, Whole
 from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared, Record
@@ -42,45 +44,123 @@ _KNOWN = _LEAVES | _BRANCHES
 _UNREADABLE = (msgspec.MsgspecError, MemoryError, RecursionError, TypeError, ValueError)
 
 
-class Decoder:
-    """Decodes one segment's frames in order; remembers the schemas declared on the way.
+class Told(msgspec.Struct, eq=False):
+    """What a piece of a journal says. Places are in its bytes; all of it is in order, but for the key sets."""
 
-    `unknown` counts the records that a newer holter wrote and this one can't read.
+    piece: Piece
+    records: list[tuple[int, Record]] = []
+    loose: list[tuple[int, LoggedRow]] = []
+    packed: list[tuple[Schema, list[Stretch]]] = []
+    """The rows of each key set."""
+    count: int = 0
+    """How many rows, also of those that can't be read."""
+    unknown: int = 0
+    """Records and rows that this holter can't read, or that nobody has declared so far."""
+
+    def rows(self, most: int | None = None) -> Iterator[tuple[int, LoggedRow]]:
+        """All rows in the order in which they were written, or the last so many of them."""
+        found: list[tuple[int, LoggedRow | Schema]] = [*self.loose]
+        for schema, stretches in self.packed:
+            found += [(frame.at, schema) for stretch in stretches for frame in stretch.frames()]
+        found.sort(key=lambda pair: pair[0])
+        start = 0 if most is None else max(0, len(found) - most)
+        return ((at, self._row(at, row)) for at, row in found[start:])
+
+    def last_rows(self) -> list[LoggedRow]:
+        """The last packed row of each key set and all loose ones, in the order in which they were written."""
+        last: list[tuple[int, LoggedRow]] = [*self.loose]
+        for schema, stretches in self.packed:
+            _, at, size, repeats = stretches[-1]
+            at += (repeats - 1) * size
+            last.append((at, self._row(at, schema)))
+        return [row for _, row in sorted(last, key=lambda pair: pair[0])]
+
+    def highest_step(self) -> int | None:
+        """Of all rows that can be read."""
+        highest = [row.step for _, row in self.loose]
+        for _, stretches in self.packed:
+            each = struct.Struct(f"<{HEAD.size}xq{stretches[0].size - HEAD.size - 8}x")
+            for _, at, size, repeats in stretches:
+                if repeats == 1:
+                    highest += each.unpack_from(self.piece.data, at)
+                else:
+                    rows = memoryview(self.piece.data)[at : at + repeats * size]
+                    highest.append(max(each.iter_unpack(rows))[0])
+        return max(highest, default=None)
+
+    def _row(self, at: int, row: LoggedRow | Schema) -> LoggedRow:
+        if isinstance(row, LoggedRow):
+            return row
+        return LoggedRow(*row.unpack(self.piece.data[at : at + row.layout.size]))
+
+
+class Decoder:
+    """Decodes the pieces of one journal; remembers the schemas that were declared.
+
+    Args:
+        find_segments: the paths of all segments, for a row whose declaration was damaged: it stands there again.
     """
 
-    def __init__(self) -> None:
-        self.schemas: dict[int, Schema] = {}
-        self.unknown = 0
+    def __init__(self, find_segments: Callable[[], Sequence[str]] = lambda: ()) -> None:
+        self._schemas: dict[int, Schema] = {}
+        self._find_segments = find_segments
+        self._sought: set[int] = set()
+
+    def tell(self, piece: Piece) -> Told:
+        """All that a piece says. Raises NewerJournal, OSError."""
+        told = Told(piece)
+        packed: dict[tuple[int, int], list[Stretch]] = {}
+        for stretch in piece.stretches:
+            if stretch.kind >= FIRST_PACKED:
+                packed.setdefault((stretch.kind, stretch.size), []).append(stretch)
+            else:
+                self._tell_control(stretch, told)
+        for (kind, size), stretches in packed.items():
+            schema = self._schemas.get(kind) or self._find_schema(kind)
+            count = sum(stretch.repeats for stretch in stretches)
+            told.count += count
+            if schema is not None and schema.layout.size + TAIL.size == size:
+                told.packed.append((schema, stretches))
+            else:
+                told.unknown += count
+        return told
 
     def decode(self, data: bytes, frame: Frame) -> Record | LoggedRow | None:
-        """The record or row of a frame, None where it can't be read."""
-        if frame.kind >= FIRST_PACKED:
-            return self.row(data, frame)
+        """What a frame of msgpack says, None where it can't be read."""
         decoded = decode_control(data, frame)
-        if decoded is None:
-            self.unknown += 1
         if isinstance(decoded, Declared):
-            self.schemas[decoded.number] = Schema(decoded)
+            self._schemas[FIRST_PACKED + decoded.number] = Schema(decoded)
         return decoded
 
-    def row(self, data: bytes, frame: Frame) -> LoggedRow | None:
-        """The values of a packed row, None where nobody declared its schema."""
-        schema = self.schemas.get(frame.kind - FIRST_PACKED)
-        if schema is None or schema.layout.size != frame.stop - frame.at:
-            self.unknown += 1
-            return None
-        return LoggedRow(*schema.unpack(data[frame.at : frame.stop]))
+    def _tell_control(self, stretch: Stretch, told: Told) -> None:
+        told.count += stretch.repeats if stretch.kind == LOOSE_ROW else 0
+        for frame in stretch.frames():
+            decoded = self.decode(told.piece.data, frame)
+            if decoded is None:
+                told.unknown += 1
+            elif isinstance(decoded, LoggedRow):
+                told.loose.append((frame.at, decoded))
+            else:
+                told.records.append((frame.at, decoded))
 
-    def decode_all(self, data: bytes, frames: list[Frame]) -> Iterator[Record | LoggedRow]:
-        """Everything in order. Declarations are read first: one that is damaged is made good by a later one."""
-        for frame in frames:
-            if frame.kind == NUMBERS[Declared]:
-                self.decode(data, frame)
-        self.unknown = 0
-        for frame in frames:
-            decoded = self.decode(data, frame)
-            if decoded is not None:
-                yield decoded
+    def _find_schema(self, kind: int) -> Schema | None:
+        """Look for a declaration once: one that comes later is met."""
+        if kind not in self._sought:
+            self._sought.add(kind)
+            for piece in Place().pieces(self._find_segments(), is_final=True):
+                for stretch in piece.stretches:
+                    for frame in stretch.frames() if stretch.kind == NUMBERS[Declared] else ():
+                        self.decode(piece.data, frame)
+                if kind in self._schemas:
+                    break
+        return self._schemas.get(kind)
+
+
+def tell_segment(data: bytes, *, find_segments: Callable[[], Sequence[str]] = lambda: ()) -> Told:
+    """What the bytes of one segment say, or of its beginning. Raises what `scan` raises."""
+    scanned = scan(data)
+    base = scanned.header.base if scanned.header else 0
+    return Decoder(find_segments).tell(Piece(data, scanned.stretches, base, base, base + scanned.end, True, True))
 
 
 def decode_control(data: bytes, frame: Frame) -> Record | LoggedRow | None:

@@ -1,18 +1,18 @@
-"""Reads what one journal says about its run without reading all of its rows."""
+"""What one journal says about its run in short, and kept up to date by reading only what was added."""
 
-import struct
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from holter.errors import JournalError, NewerJournal
-from holter.journal.decoding import Decoder, LoggedRow
-from holter.journal.frame import HEAD, HEADER_SIZE, ROW, TAIL, decode_header
-from holter.journal.reader import Frame, Skipped, Stretch, is_whole, scan
+from holter.journal.decoding import Decoder, Told, tell_segment
+from holter.journal.place import LARGE_BYTES, Place
+from holter.journal.rundir import list_segments, segments_of
 from holter.model.records import (
-    FIRST_PACKED,
     LASTING,
-    LOOSE_ROW,
     Beat,
     CellEnded,
     CellStarted,
@@ -21,11 +21,12 @@ from holter.model.records import (
     Masked,
     Opened,
     Record,
+    Saved,
     Summarised,
     Totals,
 )
 
-_STEP = struct.Struct("<q")
+_OPENED_BYTES, _PROJECT_BYTES = 16 << 10, 256 << 10
 
 
 class Digest(msgspec.Struct):
@@ -48,10 +49,87 @@ class Digest(msgspec.Struct):
     masked: dict[str, int] = {}
     """How many secrets its writer has hidden, by kind and place."""
     said: list[Record] = []
-    skipped: list[Skipped] = []
     unknown: int = 0
-    trouble: str = ""
-    """Why a part of the journal could not be read at all."""
+    """Records of the newest segment that this holter can't read."""
+
+
+class GrowingDigest:
+    """One journal, read on: what it says next, and its digest up to there. Used by one thread.
+
+    Args:
+        find_segments: the paths of all segments of the journal, for what is damaged and stands there again.
+        most_bytes: about so many are read at once.
+    """
+
+    def __init__(
+        self, journal: str, find_segments: Callable[[], Sequence[str]], *, most_bytes: int = LARGE_BYTES
+    ) -> None:
+        self.digest: Digest | None = None
+        """None where nothing says who writes."""
+        self.place = Place(most_bytes=most_bytes)
+        self._journal = journal
+        self._find_segments = find_segments
+        self.decoder = Decoder(find_segments)
+
+    def read(self, paths: Sequence[str], *, is_final: bool = False) -> Iterator[Told]:
+        """All that is new, piece by piece; see `Place.read`. Raises NewerJournal, OSError."""
+        for piece in self.place.pieces(paths, is_final=is_final):
+            told = self.decoder.tell(piece)
+            self.add(told, told.highest_step())
+            yield told
+
+    def add(self, told: Told, highest_step: int | None) -> None:
+        """Take in what follows."""
+        opened = next((record for _, record in told.records if isinstance(record, Opened)), None)
+        if opened is not None or self.digest is None or told.piece.is_new_segment:
+            # Each segment begins with what the earlier ones add up to.
+            opened = opened or self._find_opened()
+            self.digest = None if opened is None else Digest(self._journal, opened)
+        if self.digest is not None:
+            _add(self.digest, told, highest_step)
+
+    def _find_opened(self) -> Opened | None:
+        """From other segments: it is the same in all of them."""
+        if self.digest is not None:
+            return self.digest.opened
+        return next((found for path in self._find_segments() if (found := read_opened(path))), None)
+
+
+class GrowingDigests:
+    """The digests of all journals of a directory, also of those that appear later. Used by one thread."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._journals: dict[str, GrowingDigest] = {}
+        # Also over a failure: what was read once is not read again.
+        self._asked: list[tuple[Opened, Saved]] = []
+
+    @property
+    def digests(self) -> list[Digest]:
+        """What the journals said up to the last `update`, the oldest first."""
+        found = [each.digest for each in self._journals.values() if each.digest is not None]
+        return sorted(found, key=lambda each: (each.opened.at_ns, each.journal))
+
+    def update(self, *, is_final: bool = False) -> list[tuple[Opened, Saved]]:
+        """Read what is new; returns what was asked to be saved since the last call, and by whom. Raises OSError.
+
+        With `is_final` nobody writes any more.
+        """
+        for journal, paths in list_segments(self._directory).items():
+            with contextlib.suppress(NewerJournal):  # the others go on
+                self._read(journal, paths, is_final=is_final)
+        asked, self._asked = self._asked, []
+        return asked
+
+    def _read(self, journal: str, paths: list[str], *, is_final: bool) -> None:
+        growing = self._journals.get(journal)
+        if growing is None:
+            growing = self._journals[journal] = GrowingDigest(journal, partial(segments_of, self._directory, journal))
+            growing.place.start(paths)
+        for told in growing.read(paths, is_final=is_final):
+            if growing.digest is not None:
+                opened = growing.digest.opened
+                self._asked += [(opened, record) for _, record in told.records if isinstance(record, Saved)]
 
 
 def digest(journal: str, paths: list[str]) -> Digest | None:
@@ -59,89 +137,38 @@ def digest(journal: str, paths: list[str]) -> Digest | None:
 
     None where no segment says who wrote it. Raises NewerJournal, OSError.
     """
-    trouble = ""
-    for path in reversed(paths):
-        with open(path, "rb") as file:
-            data = file.read()
-        try:
-            found = _digest_segment(journal, data)
-        except NewerJournal:
-            raise
-        except JournalError as error:
-            # A segment that was born and not yet filled is all zeros; anything else is worth a word.
-            trouble = str(error) if data.strip(b"\0") else trouble
-            continue
-        if found is not None:
-            found.trouble = trouble
-            return found
+    for count in range(len(paths), 0, -1):
+        growing = GrowingDigest(journal, lambda: paths)
+        growing.place.start(paths[:count])
+        for _ in growing.read(paths, is_final=True):
+            pass
+        if growing.digest is not None:
+            return growing.digest
     return None
 
 
 def read_opened(path: str) -> Opened | None:
     """Who writes the journal of this segment, from its first bytes; None where it can't be told. Raises OSError."""
-    with open(path, "rb") as file:
-        data = file.read(16 << 10)
-    try:
-        frames = _first_frame(data) or scan(data).frames
-    except JournalError:
-        return None
-    for record in Decoder().decode_all(data, frames[:1]):
-        if isinstance(record, Opened):
-            return record
-    return None
+    said = _first_words(path, _OPENED_BYTES)
+    return next((record for record in said if isinstance(record, Opened)), None)
 
 
 def read_project(path: str) -> str | None:
     """The project of which the first bytes of a segment speak; None where they don't. Raises OSError."""
-    with open(path, "rb") as file:
-        data = file.read(256 << 10)
-    try:
-        frames = [frame for frame in scan(data).frames if is_control(frame)]
-    except JournalError:
-        return None
-    said = [record.project for record in Decoder().decode_all(data, frames) if isinstance(record, Described)]
+    said = [record.project for record in _first_words(path, _PROJECT_BYTES) if isinstance(record, Described)]
     return said[-1] if said else None
 
 
-def _first_frame(data: bytes) -> list[Frame]:
-    """That of a sound segment, without a look at all that follow; none where it must be searched for."""
+def _first_words(path: str, count: int) -> list[Record]:
+    with open(path, "rb", buffering=0) as file:
+        data = file.read(count)
     try:
-        decode_header(data)
+        return [record for _, record in tell_segment(data).records]
     except JournalError:
         return []
-    following = is_whole(data, HEADER_SIZE)
-    return [Frame(HEAD.unpack_from(data, HEADER_SIZE)[1], HEADER_SIZE, following - 4)] if following else []
 
 
-def _digest_segment(journal: str, data: bytes) -> Digest | None:
-    scanned = scan(data)
-    decoder = Decoder()
-    result: Digest | None = None
-    for record in decoder.decode_all(data, [frame for frame in scanned.frames if is_control(frame)]):
-        if isinstance(record, Opened):
-            result = result or Digest(journal, record)
-        elif result is not None:
-            add_record(result, record)
-    if result is None and scanned.frames:
-        raise JournalError("the record that says who wrote the segment is damaged")
-    if result is not None:
-        add_rows(result, data, scanned.frames, decoder=decoder)
-        result.skipped = scanned.skipped
-        result.unknown = decoder.unknown
-    return result
-
-
-def is_control(frame: Frame) -> bool:
-    """Whether it holds a record, and not a row."""
-    return frame.kind < FIRST_PACKED and frame.kind != LOOSE_ROW
-
-
-def _is_packed(frame: Frame) -> bool:
-    return frame.kind >= FIRST_PACKED and frame.stop - frame.at >= ROW.size
-
-
-def add_record(result: Digest, record: Record | LoggedRow) -> None:
-    """Take in what a journal says next."""
+def _add_record(result: Digest, record: Record) -> None:
     match record:
         case Described():
             result.described = record
@@ -165,31 +192,13 @@ def add_record(result: Digest, record: Record | LoggedRow) -> None:
             result.said.append(record)
 
 
-def add_rows(result: Digest, data: bytes, frames: list[Frame], /, *, decoder: Decoder) -> None:
-    """Count the rows; decode only the last of each key set, in order, so that the last write wins."""
-    rows = [frame for frame in frames if not is_control(frame)]
-    newest = {frame.kind: frame for frame in rows if frame.kind != LOOSE_ROW}
-    wanted = [frame for frame in rows if frame.kind == LOOSE_ROW]
-    result.rows += len(rows)
-    steps = [_STEP.unpack_from(data, frame.at + HEAD.size)[0] for frame in rows if _is_packed(frame)]
-    for frame in sorted([*newest.values(), *wanted], key=lambda frame: frame.at):
-        row = decoder.decode(data, frame)
-        if isinstance(row, LoggedRow):
-            result.last.update(row.values)
-            result.last_at_ns = row.at_ns
-            result.last_step = row.step
-            steps.append(row.step)
-    if result.highest_step is not None:
-        steps.append(result.highest_step)
-    result.highest_step = max(steps, default=None)
-
-
-def add_stretches(result: Digest, data: bytes, stretches: list[Stretch], /) -> None:
-    """Count rows of which each is followed by one of its kind."""
-    for each in stretches:
-        result.rows += each.rows
-        if each.size < ROW.size + TAIL.size:
-            continue
-        steps = struct.Struct(f"<{HEAD.size}xq{each.size - HEAD.size - _STEP.size}x")
-        (highest,) = max(steps.iter_unpack(memoryview(data)[each.at : each.at + each.rows * each.size]))
-        result.highest_step = highest if result.highest_step is None else max(highest, result.highest_step)
+def _add(result: Digest, told: Told, highest: int | None) -> None:
+    for _, record in told.records:
+        _add_record(result, record)
+    result.rows += told.count
+    result.unknown += told.unknown
+    for row in told.last_rows():
+        result.last.update(row.values)
+        result.last_at_ns, result.last_step = row.at_ns, row.step
+    if highest is not None and (result.highest_step is None or highest > result.highest_step):
+        result.highest_step = highest

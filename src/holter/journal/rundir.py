@@ -82,6 +82,11 @@ def list_segments(run_dir: str) -> dict[str, list[str]]:
     return journals
 
 
+def segments_of(run_dir: str, journal: str) -> list[str]:
+    """Those of one journal."""
+    return list_segments(run_dir).get(journal, [])
+
+
 def _is_segment(name: str) -> bool:
     """Whether it is a segment's; without a pattern, which would have to be compiled at each start."""
     if len(name) != _SEGMENT_CHARACTERS or not name.endswith(".seg"):

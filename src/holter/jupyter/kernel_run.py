@@ -12,6 +12,7 @@ from holter.journal.rundir import make_private
 from holter.journal.writer import JournalWriter
 from holter.jupyter.scribe import Log, Scribe
 from holter.jupyter.start_trouble import find_trouble
+from holter.model.cutting import as_utf8
 from holter.model.records import KERNEL, Console, Exited, Facts, KernelAsked, Launched, Record
 from holter.probes.identity import identify, this_process
 from holter.recording.attempt import Attempt
@@ -145,7 +146,7 @@ class KernelRun:
         about, at_ns = self.about, self.began_ns
         described = self._attempt.describe("provisioner", kind=KERNEL, started_ns=at_ns)
         yield msgspec.structs.replace(described, at_ns=at_ns)
-        shown = tuple(word.encode(errors="replace").decode() for word in command)
+        shown = tuple(map(as_utf8, command))
         yield Launched(at_ns=at_ns, pid=self.pid, process_started=started, command=shown)
         yield Facts(at_ns=at_ns, facts={"jupyter": {**msgspec.structs.asdict(about), "server_pid": os.getpid()}})
         yield Console(at_ns=at_ns, stdout=_NOT_KEPT, stderr=_NOT_KEPT)

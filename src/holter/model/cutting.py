@@ -21,8 +21,12 @@ def first_words(text: str, most: int) -> str:
 
 
 def bounded(text: str, most: int) -> str:
-    """The same for a journal: a lone surrogate has no UTF-8 form, and becomes a question mark."""
-    text = first_words(text, most)
+    """The same as text that a journal or a message takes."""
+    return as_utf8(first_words(text, most))
+
+
+def as_utf8(text: str) -> str:
+    """A lone surrogate has no UTF-8 form, and becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -14,6 +14,16 @@ LISTED = (
 """What `holter ls --json` has of a run; the names are a promise."""
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """A person's word on how a run ended, or on what it died of (`cause`): when, who, why."""
+
+    state: str
+    reason: str
+    by: str
+    at: float
+    cause: str | None = None
+
+
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run as its journals tell it.
 
@@ -61,6 +71,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Those of its newest attempt, each in a way that no other process ever has."""
     masked: dict[str, int] = {}
     """How many secrets were hidden in what was recorded, by kind and place."""
+    mark: Mark | None = None
+    """A person's word on how its newest attempt ended, once it has."""
     cause_mark: CauseMark | None = None
     """What a person says that it died of."""
     directory: str = ""

@@ -21,12 +21,23 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     because: tuple[Fact, ...]
     """Two to five, the strongest first."""
     advice: tuple[str, ...] = ()
-    """The most useful first, with the numbers of this run; made by `diagnosis.advice`."""
+    """The most useful first, with the numbers of this run; a rule says what fits this case, the rest it declares."""
     contributing: tuple[str, ...] = ()
     state: str = ""
     """The state that this cause demands, such as `preempted`; empty where the exit decides."""
     is_consequence: bool = False
     """It follows from the death of another process: `BrokenProcessPool`, a rank ended by its agent."""
+    generality: int = 0
+    """How little its cause says, as the rule declares."""
+    excludes: tuple[str, ...] = ()
+    """Causes of which only one can be true beside it."""
+    curves: tuple[str, ...] = ()
+    """Those that show it, the best first."""
+
+    @property
+    def is_vague(self) -> bool:
+        """It says how a program ended, and leaves open what made it."""
+        return self.generality >= 3
 
 
 class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +92,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     contributing: tuple[str, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
     not_observable: tuple[NotObservable, ...] = ()
+    curves: tuple[str, ...] = ()
+    """What shows it on the page, the best first: a panel of the machine, `disk`, `metric` or `loss`."""
 
 
 class Stack(msgspec.Struct, frozen=True):

@@ -96,7 +96,8 @@ class Attempt:
     def describe(self, writer: str, *, kind: str = "", started_ns: int = 0) -> Described:
         """What the run is called: what earlier attempts called it, with what the user has chosen now."""
         now_ns, past, chosen = self.clock.now_ns(), self.past.described, self.settings
-        own = {name: getattr(chosen, name) for name in _NAMES if getattr(chosen, name) != getattr(Settings(), name)}
+        default = Settings()
+        own = {name: getattr(chosen, name) for name in _NAMES if getattr(chosen, name) != getattr(default, name)}
         if past is None:
             called = {"project": chosen.project, "name": new_name(), **own}
             return Described(at_ns=now_ns, started_ns=started_ns or now_ns, kind=kind, **called)
@@ -131,7 +132,8 @@ class Attempt:
 
 def identify_here(chosen: str, environ: Mapping[str, str]) -> Identity:
     """The run that a program begins which was started as this process was; `chosen` is the id that its user wants."""
-    parent = identify(os.getppid())
+    # Looked up only where an agent may have no id of its own.
+    parent = identify(os.getppid()) if environ.get("TORCHELASTIC_RUN_ID") else None
     agent = f"{parent.boot_id}/{parent.pid}/{parent.started}" if parent else f"{os.getppid()}"
     return identify_run(chosen, environ, agent=agent)
 

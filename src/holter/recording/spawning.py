@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from holter.model.cutting import as_utf8
 from holter.model.witnesses import SIDECAR, witnesses_without
 from holter.wire.way_back import FIRST_CONSOLE_FD, PIDFD_FD, SOCKET_FD, Watch, encode
 
@@ -138,7 +139,7 @@ def without_command(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _as_variable(command: Sequence[str]) -> str:
-    text = msgspec.json.encode([argument.encode(errors="replace").decode() for argument in command])
+    text = msgspec.json.encode(list(map(as_utf8, command)))
     return text.decode() if len(text) <= _MOST_COMMAND else "[]"
 
 

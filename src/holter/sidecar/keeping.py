@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from holter.journal.growing import GrowingDigests
+from holter.journal.digest import GrowingDigests
 from holter.model.clock import Clock
 from holter.model.records import Facts, Noted, Record
 from holter.probes.identity import host_name
@@ -88,12 +88,12 @@ class Keeper:
             self._refresh()
 
     def _look_a_last_time(self) -> None:
-        self._hear()
+        self._hear(is_final=True)
         self._refresh()
         self._saver.serve(is_end=True)
 
-    def _hear(self) -> None:
-        for opened, saved in self._digests.update():
+    def _hear(self, *, is_final: bool = False) -> None:
+        for opened, saved in self._digests.update(is_final=is_final):
             # A run that several machines share has a sidecar on each; older attempts have had theirs.
             if opened.host == host_name() and opened.attempt >= self._watch.attempt:
                 self._saver.ask(saved)

@@ -11,7 +11,7 @@ from holter.errors import JournalError, Refused, Unreachable
 from holter.journal.digest import read_opened, read_project
 from holter.journal.ranges import JournalStream
 from holter.journal.row_count import RowCount
-from holter.journal.rundir import list_segments
+from holter.journal.rundir import list_segments, segments_of
 from holter.journal.stop_request import StopRequest
 from holter.model.records import Opened
 from holter.model.secrets import masked
@@ -33,7 +33,6 @@ from holter.wire.connection import Connection, quoted
 BATCH_BYTES, LEAST_BATCH_BYTES = 4 << 20, 128 << 10
 # A message that takes longer than this holds heartbeats up: the next one is smaller.
 SLOW_S = 4.0
-COUNT_BYTES = 256 << 10
 LEVEL = 1
 # A text is looked through for secrets together with so much of what was sent before it.
 OVERLAP_BYTES = 8 << 10
@@ -122,16 +121,8 @@ class RunSender:
 
     def rows_there(self, journal: str) -> int:
         """How many rows of a journal the server has. Raises OSError."""
-        count = self._counts.setdefault(journal, RowCount())
         have = (self._have or {}).get(journal, 0)
-        paths = list_segments(self.directory).get(journal, [])
-        stream = self._streams.setdefault(journal, JournalStream())
-        while count.offset < have:
-            data = stream.read(paths, count.offset, most=min(COUNT_BYTES, have - count.offset))
-            if not data:
-                break
-            count.feed(data)
-        return count.rows
+        return self._counts.setdefault(journal, RowCount()).before(have, segments_of(self.directory, journal))
 
     @property
     def has_foreign(self) -> bool:

@@ -68,9 +68,6 @@ class RunStore(Protocol):
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs. Raises UsageError for a filter that is too much for it."""
 
-    def list_keys(self, project: str | None = None) -> list[str]:
-        """The names of all fields under `config.` and `summary.` that the project's runs have."""
-
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""
 

@@ -26,6 +26,7 @@ KEYS = [
     "contributing",
     "ruled_out",
     "not_observable",
+    "curves",
     "cell",
     "stack",
     "cause_mark",

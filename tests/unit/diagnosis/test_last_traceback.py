@@ -262,7 +262,7 @@ def test_what_cannot_be_read_within_a_traceback_begins_no_other_one() -> None:
 )
 def test_an_exception_in_one_line_may_have_ended_the_program_or_made_it_leave(text: str) -> None:
     told = diagnose(evidence(exited(1, role="command"), said=lines(f"loss 0.2\n{text}"), surroundings=DEAF))
-    assert (told.cause, told.confidence, told.candidates) == ("uncaught-exception", 0.65, ("nonzero-exit",))
+    assert (told.cause, told.confidence, told.candidates) == ("uncaught-exception", 0.6, ("nonzero-exit",))
 
 
 @pytest.mark.parametrize(

@@ -553,8 +553,8 @@ def test_what_else_it_may_have_been_is_a_candidate() -> None:
 
 def test_a_worker_whose_cause_is_almost_known_is_no_sure_answer() -> None:
     rules = [
-        rule("worker-died", verdict("worker-died", 0.95)),
-        rule("killed", verdict("killed", 0.55)),
+        rule("worker-died", verdict("worker-died", 0.95), generality=2),
+        rule("killed", verdict("killed", 0.55), generality=1),
         rule("gpu-fault", verdict("gpu-fault", 0.5)),
     ]
     diagnosis = ranking.diagnose(evidence(LOADER, children=(child(9),)), rules)
@@ -573,6 +573,12 @@ def test_a_contributing_cause_is_added_to_the_cause() -> None:
     diagnosis = ranking.diagnose(evidence(signalled(9, last_step=4100), memory=grown))
     assert diagnosis.cause == "cgroup-out-of-memory"
     assert "memory-leak" in diagnosis.contributing
+
+
+def test_the_curves_of_the_cause_come_before_those_of_what_contributed() -> None:
+    grown = memory(1, growth_bytes_per_s=2e6, growth_s=3000.0, own_peak_bytes=7.8 * GIB)
+    diagnosis = ranking.diagnose(evidence(signalled(9, last_step=4100), memory=grown))
+    assert diagnosis.curves == ("cgroup-0", "cgroup-1", "rss", "host-memory")
 
 
 def test_the_title_names_the_worker_that_died_first() -> None:

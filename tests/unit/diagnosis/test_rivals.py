@@ -254,7 +254,7 @@ def test_a_thread_that_could_not_be_started_from_outside_may_have_lacked_memory(
     )
     told = diagnose(evidence(command(1), said=lines, surroundings=DEAF, state="failed"))
 
-    assert (told.cause, told.confidence) == ("too-many-processes", 0.7)
+    assert (told.cause, told.confidence) == ("too-many-processes", 0.75)
     assert told.candidates == ("allocation-refused",)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holter.journal.decoding import Decoder, LoggedRow
+from holter.journal.decoding import LoggedRow, tell_segment
 from holter.journal.frame import encode_record
-from holter.journal.reader import Frame, scan
+from holter.journal.reader import Frame
 from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
@@ -95,7 +95,10 @@ def record_small() -> bytes:
 
 
 def read(data: bytes) -> list[Record | LoggedRow]:
-    return list(Decoder().decode_all(data, scan(data).frames))
+    """Everything in order."""
+    told = tell_segment(data)
+    found: list[tuple[int, Record | LoggedRow]] = [*told.records, *told.rows()]
+    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 
 def read_rows(*segments: bytes) -> list[LoggedRow]:

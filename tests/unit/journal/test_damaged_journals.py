@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holter.errors import JournalError
 from holter.journal.columns import merge_rows, read_tables
-from holter.journal.decoding import Decoder
+from holter.journal.decoding import tell_segment
 from holter.journal.digest import digest, read_opened
 from holter.journal.frame import HEADER_SIZE, MAGIC, Header, encode_body, encode_header, sealed
 from holter.journal.reader import Frame, Skipped, scan
@@ -155,9 +155,8 @@ def test_whole_frames_with_any_content_raise_nothing_but_our_own_errors(tail: by
 )
 def test_a_whole_frame_that_makes_no_sense_is_counted_as_unknown(kind: int, payload: bytes) -> None:
     data = record_small() + sealed(encode_body(kind, payload))
-    decoder = Decoder()
-    assert repr(list(decoder.decode_all(data, scan(data).frames))) == repr(read(record_small()))
-    assert decoder.unknown == 1
+    assert repr(read(data)) == repr(read(record_small()))
+    assert tell_segment(data).unknown == 1
 
 
 def test_the_mark_of_a_journal_alone_does_not_make_one() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from holter.catalog.read.row_follower import Heard, JournalFollower
+from holter.catalog.read.row_follower import RunFollower
+from holter.journal.digest import GrowingDigests
 from holter.journal.frame import HEAD, LARGEST_RECORD, SYNC
-from holter.journal.growing import GrowingDigests
 from holter.journal.ranges import JournalStream
 from holter.journal.reader import scan
-from holter.server.ingest.feed import JournalFeed
+from holter.journal.row_count import RowCount
 from tests.unit.journal.recording import Recording
 
 Reader = Callable[[Recording], None]
@@ -23,18 +23,18 @@ def grow(recording: Recording) -> None:
 
 
 def follow(recording: Recording) -> None:
-    JournalFollower().hear(recording.paths(), Heard())
+    RunFollower(recording.directory).hear()
 
 
-def feed(recording: Recording) -> None:
-    JournalFeed().read(recording.paths())
+def count(recording: Recording) -> None:
+    RowCount().before(1 << 30, recording.paths())
 
 
 def stream(recording: Recording) -> None:
     JournalStream().read(recording.paths(), 64, most=1000)
 
 
-@pytest.mark.parametrize("read", [grow, follow, feed, stream])
+@pytest.mark.parametrize("read", [grow, follow, count, stream])
 def test_no_reader_asks_for_more_than_a_record_can_have(read: Reader, tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     recording.log({"text": "x" * (1 << 20)})  # one large segment, as a follower reads it in large pieces
@@ -59,13 +59,10 @@ def test_a_record_that_is_larger_than_what_is_read_at_once_is_read_by_all(tmp_pa
     recording.log({"text": "x" * (3 << 20)})
     (path,) = recording.paths()
     end = scan(Path(path).read_bytes()).end
-    heard, digests, journal = Heard(), GrowingDigests(recording.directory), JournalFeed()
-    JournalFollower().hear(recording.paths(), heard)
+    digests = GrowingDigests(recording.directory)
     digests.update()
-    while journal.read(recording.paths()) is not None:
-        pass
     assert digests.digests[0].rows == 1
-    assert [len(row.values["text"]) for row in heard.rows] == [3 << 20]
-    assert journal.offset == end
+    assert [len(row.values["text"]) for row in RunFollower(recording.directory).hear().rows] == [3 << 20]
+    assert RowCount().before(end, recording.paths()) == 1
     assert len(JournalStream().read(recording.paths(), end - 10, most=100)) == 10
     recording.journal.close()

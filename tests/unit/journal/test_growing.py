@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from holter.journal.digest import digest
-from holter.journal.growing import GrowingDigests
+from holter.journal.digest import GrowingDigests, digest
 from holter.journal.rundir import list_segments
 from holter.model.records import Configured, Facts, Saved
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, named

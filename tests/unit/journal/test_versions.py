@@ -7,7 +7,7 @@ import pytest
 
 from holter.errors import NewerJournal
 from holter.journal.columns import read_tables
-from holter.journal.decoding import Decoder
+from holter.journal.decoding import tell_segment
 from holter.journal.digest import digest
 from holter.journal.frame import HEADER_SIZE, Header, encode_body, encode_header, encode_record, sealed
 from holter.journal.reader import scan
@@ -50,9 +50,8 @@ def test_a_damaged_version_is_damage_and_not_a_newer_holter() -> None:
 
 def test_records_of_an_unknown_kind_are_counted_and_passed_over(tmp_path: Path) -> None:
     data = record_small() + 3 * sealed(encode_body(200, b"from the future"))
-    decoder = Decoder()
-    assert repr(list(decoder.decode_all(data, scan(data).frames))) == repr(read(record_small()))
-    assert decoder.unknown == 3
+    assert repr(read(data)) == repr(read(record_small()))
+    assert tell_segment(data).unknown == 3
     path = tmp_path / "0.seg"
     path.write_bytes(data)
     assert read_tables([str(path)]).unknown == 3

@@ -9,7 +9,7 @@ from holter.model.clock import Clock
 from holter.server.ingest.ingest import Ingest
 from holter.storage.opening import Storage, open_storage
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.forged import Forged, Forger
 from tests.unit.server.remote import RemoteJournal, send
 

@@ -12,7 +12,7 @@ from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.records import Beat, Configured, Described, Finished, Opened, Record, Totals
 from holter.server.ingest.ingest import Ingest
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 
 PID = 2**22 + 7
 

@@ -11,7 +11,7 @@ from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
 from holter.server.security.audit import Act, Audit
 from holter.server.security.gate import SAFE
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal, send
@@ -70,6 +70,8 @@ def test_acts_are_told_with_their_names_and_without_secrets(services: Services, 
     admin.does("GET", "/runs/r1/points", params={"key": "loss"})
     admin.does("GET", "/runs/r1/files/nothing", params={"download": True})
     admin.does("POST", "/runs/r1/marks", json={"state": "failed", "reason": "x" * 500})
+    admin.does("POST", "/runs/r1/marks", json={"cause": "host-lost", "reason": "the power went"})
+    admin.does("DELETE", "/runs/r1/marks", params={"what": "cause"})
     admin.does("DELETE", f"/tokens/{made['id']}")
     admin.does("PATCH", "/users/ann", json={"is_disabled": True})
     admin.does("DELETE", "/runs/r1", params={"force": True})
@@ -82,6 +84,8 @@ def test_acts_are_told_with_their_names_and_without_secrets(services: Services, 
         ("ada", "rights-changed", {"project": "p", "kind": "private", "members": {"ann": "writer"}}),
         ("ada", "exported", {"run": "r1", "key": "loss", "limit": 1_000_000}),
         ("ada", "run-marked", {"run": "r1", "state": "failed", "reason": "x" * 200 + "…"}),
+        ("ada", "run-marked", {"run": "r1", "cause": "host-lost", "reason": "the power went"}),
+        ("ada", "mark-removed", {"run": "r1", "what": "cause"}),
         ("ada", "key-revoked", {"id": made["id"]}),
         ("ada", "user-changed", {"name": "ann", "is_disabled": True}),
         ("ada", "run-deleted", {"run": "r1", "force": True}),

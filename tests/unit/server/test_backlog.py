@@ -15,7 +15,7 @@ from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.received import Part
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
 LATENESS = Lateness(stale_s=15, crashed_s=60)

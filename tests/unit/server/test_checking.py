@@ -14,7 +14,7 @@ from holter.server.domain.checking import Check, Checked
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.uploads import name_upload
 from holter.storage.opening import Storage, open_storage
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
 

@@ -13,8 +13,8 @@ from holter.server.security.access import Visitor
 from holter.server.security.gate import ZSTD
 from holter.server.transport.routing import Visit
 from holter.storage.runs import RunQuery
-from holter.testing.clocks import FakeClock
 from holter.wire.batches import Kept
+from tests.clocks import FakeClock
 
 RUNS, ROUNDS, EVERY_S = 50, 30, 5
 

@@ -13,7 +13,7 @@ from holter.model.state import Lateness
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.followed_run import Change
 from holter.server.live.changes import Wanted
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
 from tests.unit.server.remote import RemoteJournal, send
 

@@ -10,7 +10,7 @@ from holter.errors import Refused, UsageError
 from holter.server.domain.housekeeping import DAY_S, Housekeeper
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.security.rights import Bounds
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal

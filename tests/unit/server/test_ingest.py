@@ -16,7 +16,7 @@ from holter.storage.console import ConsoleRange
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, elsewhere, named
 from tests.unit.server.remote import RemoteJournal, send
 

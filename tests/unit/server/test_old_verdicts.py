@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holter.catalog.judge import verdict
@@ -10,8 +11,8 @@ from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import load_run
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
-from holter.model.records import Exited
-from holter.model.run_row import RunRow
+from holter.model.records import Exited, Marked
+from holter.model.run_row import Mark, RunRow
 from holter.model.state import Lateness
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest import ingest as module
@@ -156,3 +157,19 @@ def test_what_a_machine_with_other_rules_found_holds_until_ours_have_been_asked(
     ingest.catch_up()
     assert (row(storage, "r1").state, row(storage, "r1").cause) == ("crashed", "killed")
     assert row(storage, "r1").rules == rules_stamp()
+
+
+def test_what_an_earlier_version_did_not_keep_of_a_run_is_added(
+    tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = Marked(at_ns=BEGAN_NS + 2, state="failed", reason="wrong data", by="ada")
+    directory = tmp_path / "runs" / settled[0]
+    Journal(directory, dead(), kind="command").say(word).close()
+    age(directory)
+    take_in(tmp_path, storage)
+    marked = row(storage, settled[0])
+    assert marked.mark == Mark("failed", "wrong data", "ada", word.at_ns / 1e9)
+    storage.runs.put([msgspec.structs.replace(marked, mark=None, rules="of an earlier version")])
+    monkeypatch.setattr(module, "JUDGE_S", 60.0)
+    Ingest(str(tmp_path), storage, clock=Clock()).tick()
+    assert row(storage, settled[0]) == marked

@@ -13,8 +13,8 @@ from holter.storage.filters import All, Compare
 from holter.storage.opening import Storage, open_storage
 from holter.storage.run_fields import value_of
 from holter.storage.runs import RunQuery, SortKey
-from holter.testing.writes import Journal, Write, replay
 from holter.wire.binary_columns import decode_tables, encode_tables
+from tests.contract.writes import Journal, Write, replay
 
 
 @pytest.fixture

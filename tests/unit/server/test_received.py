@@ -14,7 +14,7 @@ from holter.errors import JournalError, UsageError
 from holter.journal.frame import HEADER_SIZE, MAGIC, Header, encode_header
 from holter.journal.rundir import list_segments
 from holter.server.ingest.received import ReceivedRuns
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.journal.recording import scratch
 from tests.unit.server.remote import RemoteJournal
 

@@ -19,8 +19,8 @@ from holter.server.route_table import load_routes
 from holter.server.security.limits import Limiter, Rate
 from holter.server.transport.admission import perform
 from holter.server.transport.routing import Route, Visit
-from holter.testing.clocks import FakeClock
 from holter.wire.batches import Head, encode_batch
+from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal, send
@@ -273,9 +273,7 @@ def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
 def test_whatever_lists_runs_asks_for_those_that_may_be_seen() -> None:
     files = sorted(Path(api.__path__[0]).glob("*.py"))
     assert len(files) > 10
-    around = re.compile(
-        r"storage\.runs\.(query|projects|list_keys|seen)|services\.runs\.(query|projects|list_keys|seen)"
-    )
+    around = re.compile(r"storage\.runs\.(query|projects|seen)|services\.runs\.(query|projects|seen)")
     assert [path.name for path in files if around.search(path.read_text())] == []
 
 

@@ -13,7 +13,7 @@ from holter.storage.filter_text import parse_filter
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.journal.recording import scratch
 from tests.unit.server.remote import RemoteJournal, send, stamp
 

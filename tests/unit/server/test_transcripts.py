@@ -8,7 +8,7 @@ from holter.console.files import STDERR, STDOUT, Mark, Piece, read_marks
 from holter.console.transcript import TranscriptWriter
 from holter.server.ingest import transcripts
 from holter.server.ingest.transcripts import TranscriptFeed
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 
 BATCHES = 50
 

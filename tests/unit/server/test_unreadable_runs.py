@@ -17,7 +17,7 @@ from holter.server.ingest.rebuilding import rebuild
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunStore
 from holter.storage.series import Line, SeriesBatch, SeriesStore
-from holter.testing.clocks import FakeClock
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal, send
 
 

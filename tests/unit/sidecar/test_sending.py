@@ -9,9 +9,9 @@ import zstandard
 
 from holter.errors import Refused
 from holter.sidecar.sending import RunSender
-from holter.testing.clocks import FakeClock
 from holter.wire.batches import Holdings, Kept, decode_batch
 from holter.wire.connection import Answer, Connection
+from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal
 
 BATCH_BYTES = 200_000

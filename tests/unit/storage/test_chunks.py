@@ -10,8 +10,8 @@ from holter.storage.embedded import sealing, series
 from holter.storage.embedded.codec import decode_integers, decode_values, encode_integers, encode_values
 from holter.storage.opening import open_storage
 from holter.storage.series import Floats, Ints, Line, Window
-from holter.testing.series_contract import check_buckets
-from holter.testing.writes import Journal, Write, are_same, expected, replay
+from tests.contract.series_contract import check_buckets
+from tests.contract.writes import Journal, Write, are_same, expected, replay
 from tests.unit.journal.recording import scratch
 
 

@@ -54,6 +54,10 @@ export function sharedKeysAnswer(ids: string[]): Resource<string[]> {
   return resource(`shared keys ${ids.join(",")}`, async () => (await api.keys({ runs: ids.join(","), limit: 5000 })).keys.map((each) => each.key));
 }
 
+export function causesAnswer(): Resource<Schemas["Cause"][]> {
+  return resource("causes", api.causes, 3_600_000);
+}
+
 export function crashesAnswer(project?: string): Resource<Crashes> {
   return resource(`crashes ${project ?? ""}`, () => api.crashes(project));
 }

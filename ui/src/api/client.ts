@@ -13,6 +13,7 @@ export type RunBrief = Schemas["RunBrief"];
 export type RunDetail = Schemas["RunDetail"];
 export type RunTable = Schemas["RunTable"];
 export type Mark = Schemas["Mark"];
+export type CauseMark = Schemas["CauseMark"];
 export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
@@ -128,9 +129,10 @@ export const api = {
   edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>
     sendJson<unknown>("PATCH", `runs/${part(id)}`, edits),
   remove: (id: string) => sendJson<unknown>("DELETE", `runs/${part(id)}`),
-  mark: (id: string, state: string, reason: string) =>
-    sendJson<{ marks: Mark[] }>("POST", `runs/${part(id)}/marks`, { state, reason }),
-  unmark: (id: string) => sendJson<{ marks: Mark[] }>("DELETE", `runs/${part(id)}/marks`),
+  mark: (id: string, said: { state?: string; cause?: string; reason: string }) =>
+    sendJson<{ marks: Mark[] }>("POST", `runs/${part(id)}/marks`, said),
+  unmark: (id: string, what: "state" | "cause") => sendJson<{ marks: Mark[] }>("DELETE", `runs/${part(id)}/marks?what=${what}`),
+  causes: async () => (await getJson<Schemas["Causes"]>("causes")).causes,
   stop: (id: string, reason: string) => sendJson<unknown>("POST", `runs/${part(id)}/stop`, { reason }),
   keysOfRun: async (id: string) => (await getJson<SeriesKeys>(`runs/${part(id)}/keys`)).keys,
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>

@@ -1,4 +1,4 @@
-/** Which curve mattered, by cause, and against what. Pure. */
+/** Which curve mattered, as the cause names it, and against what. Pure. */
 import type { RunDetail, Verdict } from "../api/client";
 import { byHost, findPanels, type Panel } from "../run/system";
 
@@ -11,46 +11,31 @@ export interface Curve {
 
 const MEMORY_LEFT = "for the record: memory was not the cause";
 
-/** Panels by what they show, the best first, for causes that have one. */
-const PANELS: Record<string, string[]> = {
-  "cgroup-out-of-memory": ["cgroup-0", "cgroup-1", "rss"],
-  "host-out-of-memory": ["host-memory", "rss"],
-  "userspace-oom-killer": ["host-memory", "rss"],
-  "allocation-refused": ["rss", "host-memory"],
-  "gpu-out-of-memory": ["gpu-memory"],
-  "gpu-overheated": ["gpu-heat"],
-  "gpu-fault": ["gpu-heat", "gpu-memory"],
-  "shared-memory-full": ["disk-shm"],
-  "too-many-open-files": ["files"],
-  "too-many-processes": ["processes"],
-  stalled: ["cpu", "gpu-load"],
-  "collective-timeout": ["gpu-load", "cpu"],
-  "connection-lost": ["network"],
-};
-const MEMORY = ["cgroup-0", "rss", "host-memory"];
-/** Deaths that look like want of memory, until the curve is seen. */
-const LOOK_ALIKES = ["killed", "terminated", "unknown", "worker-died", "aborted", "bus-error", "segmentation-fault", "host-lost"];
 const LOSS = /(^|[/_.])loss$/i;
 
 export function findCurve(run: RunDetail, verdict: Verdict, keys: string[]): Curve | null {
   const hosts = byHost(keys);
   const host = hosts.has(run.host) ? run.host : ([...hosts.keys()][0] ?? "");
   const panels = findPanels(host, hosts.get(host) ?? [], run.facts);
-  const cause = verdict.cause ?? "";
-  const contributing = [cause, ...verdict.contributing];
-  if (cause === "diverged" || cause === "uncaught-exception" || cause === "nonzero-exit") {
-    const metric = namedMetric(verdict, keys) ?? (cause === "diverged" ? null : lossOf(keys));
-    if (metric) return metricCurve(metric, cause);
-  }
-  if (cause === "disk-full") return fullestDisk(panels, verdict);
-  for (const each of contributing) {
-    const found = firstOf(panels, PANELS[each] ?? (each.startsWith("memory-") || each === "swap-thrashing" ? MEMORY : []));
-    if (found) return { title: againstWords(found), note: "", panel: found };
+  for (const id of verdict.curves) {
+    const found = curveOf(id, panels, verdict, keys);
+    if (found) return found;
   }
   const memory = firstOf(panels, memoryFirst(panels));
   if (!memory) return null;
-  const isAlike = LOOK_ALIKES.includes(cause) || cause === "";
-  return { title: againstWords(memory), note: isAlike || cause ? (cause && cause !== "unknown" ? MEMORY_LEFT : "") : "", panel: memory };
+  return { title: againstWords(memory), note: verdict.cause && verdict.cause !== "unknown" ? MEMORY_LEFT : "", panel: memory };
+}
+
+/** What the cause names: a metric that its evidence speaks of, the loss, a disk, or a panel of the machine. */
+function curveOf(id: string, panels: Panel[], verdict: Verdict, keys: string[]): Curve | null {
+  const isRecord = verdict.curves.includes("loss");
+  if (id === "metric" || id === "loss") {
+    const metric = id === "metric" ? namedMetric(verdict, keys) : lossOf(keys);
+    return metric ? metricCurve(metric, isRecord) : null;
+  }
+  if (id === "disk") return fullestDisk(panels, verdict);
+  const panel = panels.find((each) => each.id === id);
+  return panel ? { title: againstWords(panel), note: "", panel } : null;
 }
 
 /** The container's memory where that has a limit; else the program's against the machine. */
@@ -112,7 +97,7 @@ function lossOf(keys: string[]): string | null {
   return keys.find((key) => !key.startsWith("system/") && LOSS.test(key)) ?? null;
 }
 
-function metricCurve(metric: string, cause: string): Curve {
+function metricCurve(metric: string, isRecord: boolean): Curve {
   const panel: Panel = { id: "metric", title: metric, group: "Program", yKind: "number", lines: [{ name: metric, key: metric }], limits: [] };
-  return { title: `${metric} up to the end`, note: cause === "diverged" ? "" : "for the record: what was logged until then", panel };
+  return { title: `${metric} up to the end`, note: isRecord ? "for the record: what was logged until then" : "", panel };
 }

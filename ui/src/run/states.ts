@@ -33,6 +33,12 @@ export function hasDied(run: { state: string }): boolean {
   return run.state === "crashed" || run.state === "failed" || run.state === "preempted";
 }
 
+/** What a person says that a run died of, behind their name. */
+export function saidWords(mark: { by: string; cause: string }): string {
+  if (mark.cause === "none") return `${mark.by} says that it ended normally`;
+  return `${mark.by} says: ${mark.cause === "other" ? "something else" : causeWords(mark.cause)}`;
+}
+
 /** `cgroup-out-of-memory` as words. */
 export function causeWords(cause: string | null | undefined): string {
   if (!cause) return "";

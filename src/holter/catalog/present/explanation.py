@@ -35,6 +35,7 @@ def told(row: RunRow, found: Explanation, *, marks: Sequence[Marked]) -> dict[st
         "not_observable": [
             {"what": each.cause, "because": each.because, "remedy": each.remedy} for each in diagnosis.not_observable
         ],
+        "curves": diagnosis.curves,
         "cell": found.cell,
         "stack": found.stack.lines if found.stack.title == STACK else (),
         "cause_mark": row.cause_mark,

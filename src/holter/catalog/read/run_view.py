@@ -31,7 +31,7 @@ from holter.model.records import (
     Record,
     Signalled,
 )
-from holter.model.run_row import RunRow
+from holter.model.run_row import Mark, RunRow
 from holter.model.state import (
     FINISHED,
     RUNNING,
@@ -75,6 +75,12 @@ class LoadedRun(msgspec.Struct, kw_only=True):
     def diagnosis(self) -> Diagnosis | None:
         """Why it ended."""
         return self.explanation.diagnosis if self.explanation is not None else None
+
+    @property
+    def command(self) -> list[str]:
+        """What was run, word by word; empty where nobody knows."""
+        launched = [record.command for record in self.said(Launched)]
+        return [str(word) for word in (launched[-1] if launched else self.facts.get("command") or ())]
 
     def said(self, kind: type[Record]) -> list[Any]:
         """All records of a kind, in the order of their times."""
@@ -313,6 +319,11 @@ def counted_marks(digests: Sequence[Digest]) -> list[Marked]:
     return _said(_of_newest_attempt(digests), Marked)
 
 
+def _mark(marks: list[Marked]) -> Mark | None:
+    last = marks[-1] if marks else None
+    return Mark(last.state, last.reason, last.by, last.at_ns / 1e9) if last is not None and last.state else None
+
+
 def cause_mark(digests: Sequence[Digest]) -> CauseMark | None:
     """The last word of people on what the newest attempt died of; None where there is none, or it was taken back."""
     said: list[CauseMarked] = _said(_of_newest_attempt(digests), CauseMarked)
@@ -373,6 +384,7 @@ def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
         config=merged_config(programs),
         summary=merged_summary(programs),
         masked=masked_secrets(digests),
+        mark=_mark(counted_marks(digests)),
         cause_mark=cause_mark(digests),
         processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
         **ends,

@@ -29,5 +29,6 @@ def unreadable_row(before: RunRow, *, because: str) -> RunRow:
         late_because=because,
         heard_ns=None,
         cause=None,
+        mark=None,
         seen_ns=0,
     )

@@ -72,7 +72,7 @@ def _follow(follower: RunFollower, catalog: Catalog, chosen: str, console: Conso
         if has_news or time.monotonic() >= look_at:
             loaded = catalog.load(chosen)
             if loaded.outcome.state != RUNNING:
-                _print_new(console, follower.hear(), is_last=True)
+                _print_new(console, follower.hear(is_final=True), is_last=True)
                 return loaded
             look_at = time.monotonic() + LOOK_S
         if follower.has_dead_process():

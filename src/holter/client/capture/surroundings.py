@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from holter.client.deadline import in_time
+from holter.model.cutting import as_utf8
 from holter.model.records import Looked
 from holter.recording.spawning import most_child_bytes
 
@@ -196,7 +197,7 @@ def _read_disks(disks: list[Found], places: Iterator[tuple[str, str, int | str]]
 
 
 def _disk(what: str, path: str, found: os.statvfs_result) -> Found:
-    disk: Found = {"path": path[:MOST_PATH].encode(errors="replace").decode(), "what": what}
+    disk: Found = {"path": as_utf8(path[:MOST_PATH]), "what": what}
     # A user other than root can't have the last blocks.
     disk |= {"free_bytes": found.f_bavail * found.f_frsize, "total_bytes": found.f_blocks * found.f_frsize}
     if found.f_files:  # some file systems do not count

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MOST_SOURCE = 16 << 10
 MOST_ERROR = 500
 MOST_VARIABLES = 8
-MOST_FILES = 1000
 LEAST_VARIABLE_BYTES = 1 << 20
 # The namespace is looked at only after a cell that moved the memory by so much: to fill that takes longer than to look.
 WORTH_A_LOOK_BYTES = 16 << 20
@@ -235,16 +234,6 @@ def look_at(namespace: dict[str, Any], shell: Any) -> tuple[HeldVariable, ...]:
 def _number(shell: Any) -> int:
     """Of the cell that runs; IPython 9.16 counts on before a cell, others behind it, and this one knows."""
     return int(getattr(getattr(shell, "displayhook", None), "prompt_count", 0))
-
-
-def _files(shell: Any) -> dict[str, int]:
-    """What Python calls the cells that were compiled so far, by IPython's own record of them."""
-    return dict(list(_compiled(shell).items())[-MOST_FILES:])
-
-
-def _compiled(shell: Any) -> dict[str, int]:
-    known = getattr(getattr(shell, "compile", None), "_filename_map", None)
-    return known if isinstance(known, dict) else {}
 
 
 def _running_cell(shell: Any) -> tuple[int, str] | None:

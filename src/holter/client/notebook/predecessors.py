@@ -12,7 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.client.notebook.place import Place
+from holter.journal.kept_files import replace_file
 from holter.journal.rundir import make_private
+from holter.model.cutting import as_utf8
 from holter.probes.identity import ProcessIdentity, is_alive
 
 FOLDER = "kernels"
@@ -48,11 +50,8 @@ class Registry:
                 os.unlink(path)
                 return
             make_private(self._directory)
-            entry = Entry(process=process, place=_as_text(self._place.path), runs=list(runs))
-            temporary = f"{path}.new"
-            with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.json.encode(entry))
-            os.replace(temporary, path)
+            entry = Entry(process=process, place=as_utf8(self._place.path), runs=list(runs))
+            replace_file(path, msgspec.json.encode(entry))
 
     def dead(self) -> list[Entry]:
         """Those kernels of this host whose process is gone, the one that began last first; cheap where there is none.
@@ -62,7 +61,7 @@ class Registry:
         found = []
         for name in self._names()[:MOST_LOOKED_AT]:
             entry = self._read(os.path.join(self._directory, name))
-            if entry is not None and entry.place == _as_text(self._place.path) and is_alive(entry.process) is False:
+            if entry is not None and entry.place == as_utf8(self._place.path) and is_alive(entry.process) is False:
                 found.append(entry)
         return found
 
@@ -93,7 +92,3 @@ class Registry:
         # Containers of one host may give the same numbers to different processes.
         other = zlib.crc32(f"{process.host}/{process.boot_id}/{process.pid_namespace}".encode())
         return os.path.join(self._directory, f"{process.pid}-{process.started}-{other:08x}.json")
-
-
-def _as_text(path: str) -> str:
-    return path.encode("utf-8", "replace").decode()

@@ -10,7 +10,6 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.causality import sayings
 from holter.diagnosis.causality.console import SIGNALS_BY_WORDS
 from holter.diagnosis.causality.ends import (
     BY_MULTIPROCESSING,
@@ -27,17 +26,20 @@ from holter.diagnosis.causality.ends import (
 from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
 from holter.diagnosis.kills import NEAR_NS
+from holter.diagnosis.memory_reading import own_level
+from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 
-MOURNED_WITHIN_S, PIPE_WITHIN_S, MENTIONED_WITHIN_S, CODE_WITHIN_S = 60.0, 30.0, 15.0, 10.0
+WITHIN_S = 30.0
 """How long ago a child may have died of which a library, a broken pipe, the program's own words or its code tell."""
 NOTICED_WITHIN_S = 2.0
 """A death may be written down this much later than the exception that it led to; without words, only a little."""
 NOTICED_BY_TIME_S = 0.3
 TIMEOUT_CODE, XARGS_CODE = 124, 125
-AT_ONCE_S, SOON_S, WAITED_S = 2.0, 15.0, 30.0
+AT_ONCE_S, SOON_S = 2.0, 15.0
 WENT_ON_S, WENT_ON_LONG_S = 1.0, 3.0
 """Rows that were logged so long after the child's death: the program could do without it for a while, or at all."""
 WAITED, PROBABLE, LIKELY, POSSIBLE = 0.95, 0.9, 0.8, 0.2
@@ -72,8 +74,6 @@ def about(evidence: Evidence, child: End) -> Evidence:
 def find_lost_child(evidence: Evidence) -> End | None:
     """The child without which the subject could not go on; None where it ended for a reason of its own."""
     end = evidence.subject
-    if end.raised is None and end.signal is not None:
-        return _of_a_wrapper(evidence)
     known = _mourned(evidence, end.raised) if end.raised is not None else _handed_on(evidence)
     return known or _behind_a_pipe(evidence) or _mentioned(evidence)
 
@@ -87,10 +87,23 @@ def has_unheard_child(evidence: Evidence) -> bool | None:
     return None if most_rss_bytes is None else True
 
 
-def _before(evidence: Evidence, within_s: float) -> list[End]:
-    """The children that died within this time before the subject's end was decided, by their times."""
+def may_have_lost_a_child(evidence: Evidence) -> float | None:
+    """How sure a verdict on the subject may be at most where it may have looked at a child, or waited for one, whose
+    end nobody else saw; None where there was none, or it said itself what its run came to."""
+    end, is_unheard = evidence.subject, has_unheard_child(evidence)
+    if evidence.is_watched or (end.finished is not None and end.finished.how == "finish"):
+        return None
+    if has_waited(end) or (chose(end) and is_unheard):
+        return EVEN
+    # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
+    # A command that failed may have had one itself, as make has.
+    return UNLIKELY if _tells_of_another(end) or (chose(end) and is_unheard is None) else None
+
+
+def _before(evidence: Evidence) -> list[End]:
+    """The children that died not long before the subject's end was decided, by their times."""
     end_ns = decided_ns(evidence.subject)
-    near = [each for each in evidence.children if -NOTICED_WITHIN_S <= (end_ns - each.at_ns) / 1e9 <= within_s]
+    near = [each for each in evidence.children if -NOTICED_WITHIN_S <= (end_ns - each.at_ns) / 1e9 <= WITHIN_S]
     return sorted((each for each in near if each.pid != evidence.subject.pid), key=lambda each: each.at_ns)
 
 
@@ -99,22 +112,16 @@ def _unheard(end: End, number: int, *, name: str = "", source: str = BY_SHELL) -
     return End(pid=0, role="child", name=name, at_ns=decided_ns(end), status=number, source=source)
 
 
-def _of_a_wrapper(evidence: Evidence) -> End | None:
-    """`timeout` and their like end themselves by the signal that ended their command, so that it shows."""
-    end = evidence.subject
-    if end.role not in ("command", "watched") or end.signal not in TELLING:
-        return None
-    like = [each for each in _before(evidence, NOTICED_WITHIN_S) if each.signal == end.signal]
-    return next((each for each in reversed(like) if each.at_ns <= end.at_ns), None)
-
-
 def _handed_on(evidence: Evidence) -> End | None:
-    """A shell leaves with 128 + n where its command died by signal n, and else with its command's code."""
-    code = left_with(evidence.subject)
-    if not code:
-        return None
-    like = [child for child in _before(evidence, CODE_WITHIN_S) if code in _codes(child)]
-    return like[-1] if like else _commanded(evidence, code - SHELL_SIGNALS)
+    """A shell leaves with 128 + n where its command died by signal n, and else with its command's code; `timeout` and
+    its like end themselves by that signal, so that it shows."""
+    end, code = evidence.subject, left_with(evidence.subject)
+    if end.signal in TELLING and end.role in ("command", "watched"):
+        at_once = [child for child in _before(evidence) if 0 <= end.at_ns - child.at_ns <= NOTICED_WITHIN_S * 1e9]
+        like = [child for child in at_once if child.signal == end.signal]
+    else:
+        like = [child for child in _before(evidence) if code and code in _codes(child)]
+    return like[-1] if like else _commanded(evidence, (code or 0) - SHELL_SIGNALS)
 
 
 def _codes(child: End) -> tuple[int | None, ...]:
@@ -138,9 +145,9 @@ def _mourned(evidence: Evidence, raised: Raised) -> End | None:
     end = evidence.subject
     if not lost_a_child(end):
         return None
-    pids = {int(pid) for found in sayings.PIDS.findall(whole_text(raised)) for pid in found.split(", ")}
-    named = [child for child in _before(evidence, float("inf")) if child.pid in pids]
-    recent = [child for child in _before(evidence, MOURNED_WITHIN_S) if not _was_ended_by(end, child)]
+    pids = {int(pid) for found in tags_in(whole_text(raised)).every("pids") for pid in found[1].split(", ")}
+    named = [child for child in _before(evidence) if child.pid in pids]
+    recent = [child for child in _before(evidence) if not _was_ended_by(end, child)]
     told = _told(evidence, raised)
     alike = [child for child in recent if told is not None and child.signal == told.signal]
     own = [child for child in recent if child.signal != signal.SIGTERM]  # a pool ends its other workers with that
@@ -160,12 +167,12 @@ def _told(evidence: Evidence, raised: Raised) -> End | None:
     """
     is_reported = raised.type.rpartition(".")[2] == "CalledProcessError" and has_unheard_child(evidence) is not False
     text = f"{raised.type}: {raised.message}\n" if is_reported else ""
-    found = sayings.CHILD_SIGNAL.search(text + foreign_text(raised)) if raised.where != "printed" else None
+    found = tags_in(text + foreign_text(raised)).get("signal-of-child") if raised.where != "printed" else None
     if found is None:
         return None
-    by_name = signal.Signals.__members__.get(found["name"] or "")
-    number = int(found["number"] or SIGNALS_BY_WORDS.get((found["words"] or "").strip()) or by_name or 0)
-    command = sayings.CHILD_COMMAND.search(raised.message)
+    told = found[1].strip()
+    number = int(told) if told.isdigit() else SIGNALS_BY_WORDS.get(told) or signal.Signals.__members__.get(told) or 0
+    command = tags_in(raised.message).get("command-of-child")
     return _unheard(evidence.subject, number, name=command[1] if command else "", source="wait") if number else None
 
 
@@ -174,21 +181,21 @@ def _behind_a_pipe(evidence: Evidence) -> End | None:
     raised = evidence.subject.raised
     if raised is None or raised.type.rpartition(".")[2] not in PIPE_ERRORS or is_said_by_hand(raised):
         return None
-    return _first_dead(evidence, PIPE_WITHIN_S)
+    return _first_dead(evidence)
 
 
 def _mentioned(evidence: Evidence) -> End | None:
     """A program that looks at the exit codes of its children, and raises or leaves because of one."""
     text = _words(evidence.subject)
-    if not sayings.OF_AN_EXIT.search(text):
+    if not says(text, "exit-spoken-of"):
         return _unseen(evidence, text)
-    numbers = {int(number) for number in sayings.NUMBER.findall(text)}
-    named = [child for child in _before(evidence, MENTIONED_WITHIN_S) if numbers.intersection(_telling_codes(child))]
+    numbers = {int(number[0]) for number in tags_in(text).every("number")}
+    named = [child for child in _before(evidence) if numbers.intersection(_telling_codes(child))]
     if named and named[-1].raised is None and HEAD.rstrip(":") in text:
         return None  # the program has the worker's own exception in its words, and nobody else has
     if named or is_about_a_code(evidence):
         return named[-1] if named else None
-    return _first_dead(evidence, MENTIONED_WITHIN_S) or _unseen(evidence, text)
+    return _first_dead(evidence) or _unseen(evidence, text)
 
 
 def _words(end: End) -> str:
@@ -203,8 +210,8 @@ def _telling_codes(child: End) -> tuple[int, ...]:
 
 def is_about_a_code(evidence: Evidence) -> bool:
     """Whether the subject gives the code with which a child had just left by itself, and is not about one that died."""
-    said = {int(code) for code in sayings.EXIT_CODE.findall(_words(evidence.subject))}
-    return any(child.code and child.code in said for child in _before(evidence, MENTIONED_WITHIN_S))
+    said = {int(code[1]) for code in tags_in(_words(evidence.subject)).every("exit-code")}
+    return any(child.code and child.code in said for child in _before(evidence))
 
 
 def _unseen(evidence: Evidence, text: str) -> End | None:
@@ -214,8 +221,11 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     if is_unheard is False or evidence.children or not (end.raised or left_with(end)):
         return None
     said = text or (last.text if last is not None else "")
-    negative = sayings.NEGATIVE.findall(said) if sayings.OF_A_CHILD.search(said) else []
-    codes = [int(code) for code in [*sayings.EXIT_CODE.findall(said), *negative]]
+    negative = tags_in(said).every("negative-number") if says(said, "child-spoken-of") else []
+    codes = [
+        int(code)
+        for code in [*(found[1] for found in tags_in(said).every("exit-code")), *(found[0] for found in negative)]
+    ]
     if is_unheard is None:
         codes = [code for code in codes if code < 0 and end.role == "command"]
     numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]
@@ -223,8 +233,8 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     return _unheard(end, number) if number else None
 
 
-def _first_dead(evidence: Evidence, within_s: float) -> End | None:
-    return next((child for child in _before(evidence, within_s) if _died_of_itself(child, evidence)), None)
+def _first_dead(evidence: Evidence) -> End | None:
+    return next((child for child in _before(evidence) if _died_of_itself(child, evidence)), None)
 
 
 def _died_of_itself(child: End, evidence: Evidence) -> bool:
@@ -264,7 +274,7 @@ def weigh(child: End, end: End) -> float:
     """How likely the death of the one led to the end of the other, by their times; 0 for not at all."""
     delay_s = (decided_ns(end) - child.at_ns) / 1e9
     went_on_s = ((end.last_row_ns or 0) - child.at_ns) / 1e9
-    if not -NOTICED_BY_TIME_S <= delay_s <= (WAITED_S if has_waited(end) else SOON_S):
+    if not -NOTICED_BY_TIME_S <= delay_s <= (WITHIN_S if has_waited(end) else SOON_S):
         return 0.0
     if has_waited(end):
         return LIKELY if went_on_s > WENT_ON_S else WAITED
@@ -288,36 +298,40 @@ def _has_own_code(end: End, child: End) -> bool:
 
 
 def _most_likely(evidence: Evidence, child: End, end: End, /) -> float:
-    """What is left of that where the subject went on printing, or may have killed the child itself."""
-    if has_waited(end):
-        return LIKELY if _may_be_own_hand(child, evidence) and child.parent_signal != signal.SIGKILL else WAITED
-    most = POSSIBLE if _is_beside(child, end) or _printed_on(evidence, child, end) else PROBABLE
-    if not _may_be_own_hand(child, evidence):
-        return most
-    if child.parent_signal == signal.SIGKILL or not chose(end):
+    """What is left of that where the subject went on printing, or may have killed the child itself, as programs do when
+    they are done."""
+    if _printed_on(evidence, child, end):
+        return POSSIBLE
+    if child.signal != signal.SIGKILL or _was_for_memory(child, about(evidence, child)):
+        return WAITED
+    if child.parent_signal == signal.SIGKILL or not (chose(end) or has_waited(end)):
         return 0.0
-    return min(most, POSSIBLE if child.parent_signal is None else LIKELY)
-
-
-def _is_beside(child: End, end: End) -> bool:
-    """Rather than below it: a shell starts one after the other."""
-    return end.role == "child" and (decided_ns(end) - child.at_ns) / 1e9 > WENT_ON_S
+    return LIKELY if has_waited(end) or child.parent_signal is not None else POSSIBLE
 
 
 def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
-    """Who logs no rows, and whose output went on for a while after the child was gone."""
+    """Who logs no rows, gave up no waiting, and whose output went on for a while after the child was gone."""
+    if end.last_row_ns is not None or has_waited(end) or _tells_of_another(end):
+        return False
     since_ns = child.at_ns + int(NOTICED_BY_TIME_S * 1e9)
     later = [line for line in evidence.said if since_ns < line.at_ns <= decided_ns(end) and not line.is_error]
-    return end.last_row_ns is None and len(later) >= USUAL
+    return len(later) >= USUAL
 
 
-def _may_be_own_hand(child: End, evidence: Evidence) -> bool:
-    """SIGKILL, and nothing says that the kernel sent it: programs kill their own children when they are done."""
-    if child.signal != signal.SIGKILL:
-        return False
-    log, own = evidence.kernel_log, about(evidence, child).memory.levels[:1]
+def _tells_of_another(end: End) -> bool:
+    return end.raised is not None and bool(type_names(end.raised) & {"EOFError", "CalledProcessError"})
+
+
+def _was_for_memory(child: End, evidence: Evidence) -> bool:
+    log = evidence.kernel_log
     is_logged = log and any(each.pid == child.pid and abs(each.at_ns - child.at_ns) <= NEAR_NS for each in log.kills)
-    return not is_logged and not any(each.level == 0 and each.kills and each.kills_lately != 0 for each in own)
+    return bool(is_logged or _kills_lately(evidence))
+
+
+def _kills_lately(evidence: Evidence) -> int:
+    """How many processes Linux killed for memory in the run's cgroup, where it killed one just before."""
+    own = own_level(evidence)
+    return own.kills or 0 if own is not None and own.kills_lately != 0 else 0
 
 
 def _with_rows_of(program: End, end: End) -> End:
@@ -327,7 +341,7 @@ def _with_rows_of(program: End, end: End) -> End:
 
 
 def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
-    """The kernel killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
+    """Linux killed somebody of the run for memory since it was last looked at, and nobody saw whom."""
     if evidence.is_watched or not has_unseen_victim(evidence):
         return None
     child = _unheard(end, signal.SIGKILL, source=BY_COUNTERS)
@@ -335,7 +349,5 @@ def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
 
 
 def has_unseen_victim(evidence: Evidence) -> bool:
-    """Whether the kernel killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
-    own = next((level for level in evidence.memory.levels if level.level == 0), None)
-    known = [child for child in evidence.children if child.signal == signal.SIGKILL]
-    return bool(own and own.kills and own.kills_lately != 0 and own.kills > len(known))
+    """Whether Linux killed somebody in the run's cgroup for memory just before, and nobody knows whom."""
+    return _kills_lately(evidence) > sum(child.signal == signal.SIGKILL for child in evidence.children)

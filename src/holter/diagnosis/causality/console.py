@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from holter.diagnosis.causality import sayings
 from holter.diagnosis.causality.ends import BY_SRUN, WITHOUT_CLIENT, is_python, left_with
 from holter.diagnosis.causality.tracebacks import (
     HEAD,
@@ -16,6 +15,7 @@ from holter.diagnosis.causality.tracebacks import (
     read_tracebacks,
     text_of,
 )
+from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.texts import lines_near_end
 from holter.model.evidence import End, Evidence, Job, Memory, Said
 from holter.model.records import Raised
@@ -44,7 +44,7 @@ def with_printed_exception(evidence: Evidence) -> Evidence:
     if subject.role not in WITHOUT_CLIENT or subject.raised is not None or not 0 < (subject.code or 0) < SHELL_CODES:
         return evidence
     lines = list(lines_near_end(evidence, NEAR_S))[::-1]
-    own = [line for line in lines if not sayings.RANK_PREFIX.match(line.text)]
+    own = [line for line in lines if not says(line.text, "rank-prefix")]
     others = _recorded(evidence)
     told = read_last_traceback(own, subject.code, speakers=_speakers(evidence), others=others)
     raised = told or _read_one_line(own, subject.code)
@@ -111,8 +111,8 @@ def read_last_traceback(
     if not found:
         return None
     last, chain = found[-1], chain_of(found)
-    after = [text for text in last.after if not sayings.OF_A_WRAPPER.match(text)]
-    more = sum(not sayings.CONTINUES.match(text) for text in after)
+    after = [text for text in last.after if not says(text, "wrapper")]
+    more = sum(not says(text, "goes-on") for text in after)
     if more > MOST_AFTER:
         return None
     raised = Raised(
@@ -124,7 +124,7 @@ def read_last_traceback(
         causes=causes_behind(chain),
         frames=last.frames,
     )
-    was_logged = sayings.LOGGED.search(chain[0].intro) is not None
+    was_logged = says(chain[0].intro, "logged")
     is_sure = code == 1 and not more and looks_uncaught(raised) and not was_logged
     return msgspec.structs.replace(raised, where=LAST_WORDS) if is_sure else raised
 
@@ -134,13 +134,13 @@ def _errors(lines: Sequence[Said]) -> Sequence[Said]:
 
 
 def _has_lost_a_peer(found: Traceback) -> bool:
-    return not found.how and sayings.PEER_LOST.search(f"{found.type}: {found.message}") is not None
+    return not found.how and says(f"{found.type}: {found.message}", "peer-lost")
 
 
 def _read_one_line(lines: Sequence[Said], code: int | None) -> Raised | None:
     """The exception that the very last line names, of a program that left as Python does for one."""
     last = next((line for line in reversed(_errors(lines)) if line.text.strip()), None)
-    found = sayings.NAMED_ERROR.match(last.text) if last is not None else None
+    found = tags_in(last.text).get("exception-named") if last is not None else None
     if last is None or found is None or code != 1:
         return None
     return Raised(at_ns=last.at_ns, type=found["type"], message=found["message"], traceback="", where=PRINTED)
@@ -148,14 +148,14 @@ def _read_one_line(lines: Sequence[Said], code: int | None) -> Raised | None:
 
 def _reported_ranks(evidence: Evidence, raised: Raised, lines: Sequence[Said], /) -> tuple[End, ...]:
     """The children that torchrun's report calls ranks, each with what it printed behind its `[rank1]:`."""
-    numbers = {int(found["pid"]): int(found["rank"]) for found in sayings.FAILED_RANK.finditer(raised.message)}
+    numbers = {int(found["pid"]): int(found["rank"]) for found in tags_in(raised.message).every("rank-failed")}
     shared = _before_the_report(lines, raised) if numbers else None
     failed = [child for child in evidence.children if child.pid in numbers]
     return tuple(_as_rank(child, numbers[child.pid], lines, shared=shared) for child in failed)
 
 
 def _as_rank(child: End, number: int, lines: Sequence[Said], /, *, shared: Raised | None) -> End:
-    found = [(line, match) for line in lines if (match := sayings.RANK_PREFIX.match(line.text))]
+    found = [(line, match) for line in lines if (match := tags_in(line.text).get("rank-prefix"))]
     own = [msgspec.structs.replace(line, text=match["text"]) for line, match in found if int(match["rank"]) == number]
     raised = child.raised or read_last_traceback(own) or (shared if child.code == 1 else None)
     return msgspec.structs.replace(child, role="rank", rank=number, raised=raised)
@@ -166,7 +166,7 @@ def _before_the_report(lines: Sequence[Said], raised: Raised) -> Raised | None:
     they end in several ways, of which nobody can tell whose is whose."""
     at = next((number for number, line in enumerate(lines) if raised.type in line.text), len(lines))
     head = max((number for number, line in enumerate(lines[:at]) if line.text.rstrip() == HEAD), default=0)
-    plain = [each for each in lines[:head] if not sayings.RANK_PREFIX.match(each.text)]
+    plain = [each for each in lines[:head] if not says(each.text, "rank-prefix")]
     kinds = {each.type for each in read_tracebacks(plain) if not each.ends_nothing}
     return read_last_traceback(plain) if len(kinds) == 1 else None
 
@@ -179,7 +179,7 @@ def find_task(evidence: Evidence) -> Evidence | None:
     command = evidence.subject
     lines = list(lines_near_end(evidence))[::-1] if command.role == "command" and left_with(command) else []
     for number, line in enumerate(lines):
-        found = sayings.SRUN_TASK.match(line.text.strip())
+        found = tags_in(line.text.strip()).get("srun-task")
         status = _status(found["how"]) if found else None
         if found is None or not status:
             continue
@@ -202,7 +202,7 @@ def find_task(evidence: Evidence) -> Evidence | None:
 
 def _status(how: str) -> int | None:
     """The wait status that srun puts into words; None for none, and for SIGTERM, with which the rest are ended."""
-    code = sayings.SRUN_CODE.match(how)
+    code = tags_in(how).get("srun-code")
     if code is not None:
         return int(code[1]) << 8
     number = signal.SIGKILL if how == _OUT_OF_MEMORY else SIGNALS_BY_WORDS.get(how)

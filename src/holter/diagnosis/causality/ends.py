@@ -3,7 +3,7 @@
 import signal
 
 from holter.diagnosis import words
-from holter.diagnosis.causality import sayings
+from holter.diagnosis.phrases.tags import says
 from holter.diagnosis.texts import is_own_raise, type_names, whole_text
 from holter.model.evidence import End
 from holter.model.records import Raised
@@ -59,7 +59,7 @@ def decided_ns(end: End) -> int:
 
 def lost_a_peer(end: End) -> bool:
     """It died because another process stopped answering, by its own words."""
-    return end.raised is not None and sayings.PEER_LOST.search(whole_text(end.raised)) is not None
+    return end.raised is not None and says(whole_text(end.raised), "peer-lost")
 
 
 def lost_a_child(end: End) -> bool:
@@ -68,19 +68,19 @@ def lost_a_child(end: End) -> bool:
     if error is None or _is_unreadable(error):
         return False
     is_pipe = bool(type_names(error) & PIPE_ERRORS) and "/multiprocessing/" in error.traceback
-    return is_pipe or sayings.CHILD_LOST.search(whole_text(error)) is not None
+    return is_pipe or says(whole_text(error), "child-lost")
 
 
 def _is_unreadable(error: Raised) -> bool:
     """A pool gives up, too, where what a worker sent can't be read; then it says why, and the worker was well."""
     read = [error.traceback, *(each.message for each in error.causes if each.type.endswith("_RemoteTraceback"))]
     is_broken = error.type.endswith("BrokenProcessPool")
-    return is_broken and any("result_reader.recv()" in text and not sayings.PIPE_ERROR.search(text) for text in read)
+    return is_broken and any("result_reader.recv()" in text and not says(text, "pipe-broken") for text in read)
 
 
 def waited_in_vain(end: End) -> bool:
     """It gave up waiting for another rank, by its own words."""
-    return end.raised is not None and sayings.COLLECTIVE_TIMEOUT.search(whole_text(end.raised)) is not None
+    return end.raised is not None and says(whole_text(end.raised), "collective-timeout")
 
 
 def has_waited(end: End) -> bool:

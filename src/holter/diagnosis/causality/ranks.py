@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.diagnosis import words
-from holter.diagnosis.causality import sayings
 from holter.diagnosis.causality.ends import at_step, call, died_ns, ended_well, lost_a_peer, waited_in_vain
+from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Fact
 
@@ -68,7 +68,9 @@ def find_laggard(evidence: Evidence) -> End | None:
     the earliest last row.
     """
     ranks = [end for end in evidence.ranks if end.rank is not None]
-    work = {int(match[1]): int(match[2]) for line in evidence.said if (match := sayings.ENQUEUED.search(line.text))}
+    work = {
+        int(match[1]): int(match[2]) for line in evidence.said if (match := tags_in(line.text).get("work-enqueued"))
+    }
     told = [work.get(end.rank) for end in ranks if end.rank is not None]
     silent = [end for end in ranks if not waited_in_vain(end)]
     return (

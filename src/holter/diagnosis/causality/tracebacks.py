@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from holter.diagnosis.causality import sayings
-from holter.diagnosis.texts import NOT_OWN
+from holter.diagnosis.phrases.tags import says, tags_in
 from holter.model.evidence import Said
 from holter.model.records import Cause, OwnFrame, Raised
 
@@ -39,12 +38,12 @@ class Traceback(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ends_nothing(self) -> bool:
         """Python itself caught it: in a thread, a task, a destructor."""
-        return sayings.ENDS_NOTHING.match(self.intro) is not None
+        return says(self.intro, "ends-nothing")
 
     @property
     def frames(self) -> tuple[OwnFrame, ...]:
         """Those of the user's own code, the innermost last."""
-        return tuple(each for each in _frames(self.text) if not NOT_OWN.search(each.file))
+        return tuple(each for each in _frames(self.text) if not says(each.file, "not-own-file"))
 
     @property
     def members(self) -> tuple[Cause, ...]:
@@ -92,11 +91,11 @@ def looks_uncaught(raised: Raised) -> bool:
     for link in _CHAINS:
         last = last.rpartition(link)[2]
     frames = _frames(last)
-    return bool(raised.traceback) and (not frames or sayings.OUTERMOST.fullmatch(frames[0].function) is not None)
+    return bool(raised.traceback) and (not frames or says(frames[0].function, "outermost"))
 
 
 def _frames(text: str) -> list[OwnFrame]:
-    places = [match for line in text.splitlines() if (match := sayings.PLACE.match(_bare(line)))]
+    places = [match for line in text.splitlines() if (match := tags_in(_bare(line)).get("place"))]
     return [
         OwnFrame(file=each["file"], line=int(each["line"]), function=each["function"] or "<module>") for each in places
     ]
@@ -108,7 +107,7 @@ def _is_head(text: str) -> bool:
 
 def _is_headless(texts: Sequence[str], number: int) -> bool:
     """Of a program that it can't parse, Python shows the place without a head."""
-    place = sayings.PLACE.match(texts[number])
+    place = tags_in(texts[number]).get("place")
     if place is None or place["function"] or not texts[number].startswith("  File "):
         return False
     return number == 0 or not (texts[number - 1].startswith(" ") or _is_head(texts[number - 1]))
@@ -117,7 +116,7 @@ def _is_headless(texts: Sequence[str], number: int) -> bool:
 def _read(block: Sequence[Said], intro: str) -> Traceback | None:
     bare = [_bare(line.text) for line in block]
     last = next((number for number, text in enumerate(bare) if number and not text.startswith(" ")), None)
-    found = sayings.EXCEPTION.match(bare[last].strip()) if last is not None else None
+    found = tags_in(bare[last].strip()).get("exception-line") if last is not None else None
     if last is None or found is None:
         return None
     return Traceback(
@@ -132,14 +131,15 @@ def _read(block: Sequence[Said], intro: str) -> Traceback | None:
 
 def _bare(text: str) -> str:
     """The line without the bar of a group."""
-    return sayings.IN_GROUP.sub("", text, count=1)
+    inside = tags_in(text).get("in-group")
+    return inside["text"] if inside else text
 
 
 def _members(after: Sequence[str]) -> Iterator[Cause]:
     """The last exception of each member is the member; those that led to it come before."""
-    starts = [number for number, text in enumerate(after) if sayings.GROUP_MEMBER.match(text)]
+    starts = [number for number, text in enumerate(after) if says(text, "group-member")]
     for start, end in zip(starts, [*starts[1:], len(after)], strict=False):
-        texts = [_bare(text) for text in after[start + 1 : end] if sayings.IN_GROUP.match(text)]
-        said = [match for text in texts if text != HEAD and (match := sayings.EXCEPTION.match(text))]
+        texts = [_bare(text) for text in after[start + 1 : end] if says(text, "in-group")]
+        said = [match for text in texts if text != HEAD and (match := tags_in(text).get("exception-line"))]
         if said:
             yield Cause(type=said[-1]["type"], message=said[-1]["message"] or "", how="member")

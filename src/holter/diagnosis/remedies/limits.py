@@ -1,17 +1,22 @@
 """Remedies against limits: disks, open files, processes, time, the stack."""
 
 from holter.diagnosis import words
-from holter.diagnosis.remedies.particulars import disks, uses
+from holter.diagnosis.remedies.particulars import disks, stating, where_used
 from holter.model.evidence import Evidence
 
-
-def file_descriptor_sharing(evidence: Evidence) -> str:
-    """PyTorch can share tensors by files instead of descriptors."""
-    if not uses(evidence, "torch"):
-        return ""
-    return (
-        "torch.multiprocessing.set_sharing_strategy('file_system') shares tensors without keeping a file open for each"
-    )
+file_descriptor_sharing = where_used(
+    "torch.multiprocessing.set_sharing_strategy('file_system') shares tensors without keeping a file open for each",
+    "torch",
+)
+fewer_threads = stating(
+    "threads_limit",
+    "set OMP_NUM_THREADS=1 in the workers, or raise the limit on processes{now}: ulimit -u, or pids.max",
+)
+raise_file_size = stating("file_size_limit_bytes", "lift the file size limit{now}: ulimit -f unlimited")
+raise_stack = stating(
+    "stack_limit_bytes",
+    "turn the recursion into a loop, or raise the stack{now}: ulimit -s, threading.stack_size() for threads",
+)
 
 
 def more_open_files(evidence: Evidence) -> str:
@@ -29,14 +34,6 @@ def close_files(evidence: Evidence) -> str:
     return f"open files in a with block, so that they get closed{held}"
 
 
-def fewer_threads(evidence: Evidence) -> str:
-    """Every library starts as many threads as there are cores."""
-    surroundings = evidence.surroundings
-    limit = surroundings.threads_limit if surroundings else None
-    now = f" (now {limit:,})" if limit is not None else ""
-    return f"set OMP_NUM_THREADS=1 in the workers, or raise the limit on processes{now}: ulimit -u, or pids.max"
-
-
 def free_space(evidence: Evidence) -> str:
     """Make room where there is none."""
     disk = min(
@@ -50,28 +47,8 @@ def free_space(evidence: Evidence) -> str:
     return f"free space{where}: delete old checkpoints and caches"
 
 
-def fewer_checkpoints(evidence: Evidence) -> str:
-    """Old checkpoints fill disks."""
-    del evidence
-    return "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system"
-
-
-def raise_file_size(evidence: Evidence) -> str:
-    """No file may be larger than the shell allowed."""
-    limit = evidence.surroundings.file_size_limit_bytes if evidence.surroundings else None
-    now = f" (now {words.size(limit)})" if limit is not None else ""
-    return f"lift the file size limit{now}: ulimit -f unlimited"
-
-
 def raise_cpu_time(evidence: Evidence) -> str:
     """The limit counts the seconds of all cores."""
     limit = evidence.surroundings.cpu_limit_s if evidence.surroundings else None
     now = f" of {limit:,} s" if limit is not None else ""
     return f"lift the CPU time limit{now}: ulimit -t unlimited (login nodes set one: run it as a job)"
-
-
-def raise_stack(evidence: Evidence) -> str:
-    """A deeper stack, where the recursion is meant."""
-    limit = evidence.surroundings.stack_limit_bytes if evidence.surroundings else None
-    now = f" (now {words.size(limit)})" if limit is not None else ""
-    return f"turn the recursion into a loop, or raise the stack{now}: ulimit -s, threading.stack_size() for threads"

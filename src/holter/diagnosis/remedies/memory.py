@@ -1,13 +1,38 @@
 """Remedies against too much memory, on the host and on the GPU."""
 
-import re
-
 from holter.diagnosis import words
 from holter.diagnosis.memory_reading import tight_level, unused_in_pieces
-from holter.diagnosis.remedies.particulars import BATCH, WORKERS, disks, find_number, scheduler, uses
+from holter.diagnosis.phrases.tags import tags_in
+from holter.diagnosis.remedies.particulars import (
+    BATCH,
+    WORKERS,
+    disks,
+    find_number,
+    in_notebooks,
+    scheduler,
+    uses,
+    where_used,
+)
 from holter.model.evidence import Evidence
 
-_TOLD = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
+SMALLER_NUMBERS = (
+    "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
+)
+clear_session = where_used(
+    "call keras.backend.clear_session() between models: Keras keeps the graph of every model ever built",
+    *("tensorflow", "keras"),
+)
+graph_mode = where_used(
+    "put the training step into a @tf.function: long loops in eager mode hold on to what a graph would reuse",
+    "tensorflow",
+)
+free_outputs = in_notebooks(
+    "see what holds memory with %holter vars; drop shown results with %holter free: they stay in Out[] after del"
+)
+restart_kernel = in_notebooks("restart the notebook's kernel before training, to begin with empty memory")
+run_as_script = in_notebooks(
+    "run it as a script (jupyter nbconvert --to script, then holter run -- python …) for long trainings"
+)
 
 
 def smaller_batch(evidence: Evidence) -> str:
@@ -64,12 +89,6 @@ def stream_data(evidence: Evidence) -> str:
     return f"read the data with a generator or numpy.memmap instead of holding whole arrays in memory{which}"
 
 
-def smaller_numbers(evidence: Evidence) -> str:
-    """float32 or float16 instead of what is wider."""
-    del evidence
-    return "keep arrays as float32 or float16 (numpy makes float64), and train with mixed precision: it halves memory"
-
-
 def memory_growth(evidence: Evidence) -> str:
     """TensorFlow and JAX take the whole GPU at once."""
     if uses(evidence, "jax"):
@@ -77,20 +96,6 @@ def memory_growth(evidence: Evidence) -> str:
     if uses(evidence, "tensorflow"):
         return "call tf.config.experimental.set_memory_growth(gpu, True): TensorFlow otherwise takes the whole GPU"
     return ""
-
-
-def clear_session(evidence: Evidence) -> str:
-    """Keras keeps every model that was ever built."""
-    if not (uses(evidence, "tensorflow") or uses(evidence, "keras")):
-        return ""
-    return "call keras.backend.clear_session() between models: Keras keeps the graph of every model ever built"
-
-
-def graph_mode(evidence: Evidence) -> str:
-    """Long eager loops of TensorFlow leak."""
-    if not uses(evidence, "tensorflow"):
-        return ""
-    return "put the training step into a @tf.function: long loops in eager mode hold on to what a graph would reuse"
 
 
 def detach_losses(evidence: Evidence) -> str:
@@ -113,34 +118,15 @@ def free_the_gpu(evidence: Evidence) -> str:
     """Another process holds the memory of the GPU."""
     surroundings, raised = evidence.surroundings, evidence.subject.raised
     others = [each for each in (surroundings.gpu_holders if surroundings else None) or () if not each.is_ours]
-    told = _TOLD.search(raised.message) if raised else None
+    told = tags_in(raised.message).get("gpu-holder") if raised else None
     if others:
         most = max(others, key=lambda each: each.rss_bytes)
         holder = f"{most.name} (process {most.pid}) holds {words.size(most.rss_bytes)}"
     elif told and int(told[1]) != evidence.subject.pid:
-        holder = f"process {told[1]} holds {told[2]}"
+        holder = f"process {told[1]} holds {told[2]} {told[3]}"
     else:
         return ""
     return f"{holder} of the GPU: end it, or choose another GPU with CUDA_VISIBLE_DEVICES"
-
-
-def free_outputs(evidence: Evidence) -> str:
-    """A notebook keeps what it has shown."""
-    if not evidence.is_notebook:
-        return ""
-    return "see what holds memory with %holter vars; drop shown results with %holter free: they stay in Out[] after del"
-
-
-def restart_kernel(evidence: Evidence) -> str:
-    """A fresh kernel holds nothing."""
-    return "restart the notebook's kernel before training, to begin with empty memory" if evidence.is_notebook else ""
-
-
-def run_as_script(evidence: Evidence) -> str:
-    """A script is not ended with the browser, and begins empty."""
-    if not evidence.is_notebook:
-        return ""
-    return "run it as a script (jupyter nbconvert --to script, then holter run -- python …) for long trainings"
 
 
 def larger_shm(evidence: Evidence) -> str:
@@ -203,12 +189,6 @@ def calm_the_daemon(evidence: Evidence) -> str:
     return f"tell {name} to spare it (earlyoom --avoid, ManagedOOMPreference=omit), or use less memory"
 
 
-def reduce_swapping(evidence: Evidence) -> str:
-    """Swap hides the lack of memory, not its price."""
-    del evidence
-    return "use less memory than the machine has: each step waited for the disk to bring memory back"
-
-
 def _main_pid(evidence: Evidence) -> int:
     mains = [end.pid for end in (*evidence.ranks, evidence.subject) if end.role != "child"]
     return mains[0] if mains else evidence.subject.pid
@@ -216,3 +196,7 @@ def _main_pid(evidence: Evidence) -> int:
 
 def _gigabytes(limit: float | None) -> str:
     return f"{max(1, round(1.5 * limit / 2**30))}G" if limit else "64G"
+
+
+LESS_MEMORY = (fewer_workers, smaller_batch, stream_data, free_outputs, restart_kernel)
+"""What helps wherever memory ran out, the most useful first."""

@@ -4,6 +4,12 @@ from holter.diagnosis import words
 from holter.diagnosis.remedies.particulars import scheduler
 from holter.model.evidence import Evidence
 
+REPLACE_HARDWARE = (
+    "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
+)
+CHECK_DISK = "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
+RUN_DOCTOR = "run holter doctor: it says what holter can't see on this machine and how to change that"
+
 
 def cool(evidence: Evidence) -> str:
     """A hot GPU slows down, then stops."""
@@ -12,29 +18,11 @@ def cool(evidence: Evidence) -> str:
     return f"cool it{now}: clean the fans, leave room between cards, lower the power limit with nvidia-smi -pl"
 
 
-def replace_hardware(evidence: Evidence) -> str:
-    """Broken hardware breaks the next run, too."""
-    del evidence
-    return "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
-
-
 def save_before_limit(evidence: Evidence) -> str:
     """A warning from SLURM before it ends the job."""
     if scheduler(evidence) not in ("slurm", ""):
         return "ask the scheduler for a warning signal before the end, and save a checkpoint when it comes"
     return "ask for a warning and save when it comes: #SBATCH --signal=B:USR1@120, and start the program with exec"
-
-
-def longer_limit(evidence: Evidence) -> str:
-    """More time, or less work in one job."""
-    del evidence
-    return "ask for more time (--time), or split the training into jobs that each continue from a checkpoint"
-
-
-def requeue(evidence: Evidence) -> str:
-    """A preempted job can come back by itself."""
-    del evidence
-    return "submit with --requeue, so that the job comes back and the run continues as a new attempt"
 
 
 def resume(evidence: Evidence) -> str:
@@ -63,62 +51,6 @@ def ask_sender(evidence: Evidence) -> str:
     return f"ask who ran {words.quote(name, 80)}: it sent the signal"
 
 
-def find_killer(evidence: Evidence) -> str:
-    """SIGKILL does not say who sent it."""
-    del evidence
-    return (
-        "find out who ends processes here: a colleague, a script, timeout(1), an IDE, a service manager or its parent"
-    )
-
-
-def handle_sigterm(evidence: Evidence) -> str:
-    """A program may save when it is asked to leave."""
-    del evidence
-    return "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL"
-
-
-def detach_from_terminal(evidence: Evidence) -> str:
-    """A terminal takes its programs along."""
-    del evidence
-    return "start it so that it outlives the terminal: tmux, nohup, or setsid"
-
-
-def reset_gpu(evidence: Evidence) -> str:
-    """A card that is lost needs more than a new run."""
-    del evidence
-    return "reset the GPU (nvidia-smi --gpu-reset) or reboot, and run dcgmi diag -r 3 before it is used again"
-
-
-def check_network(evidence: Evidence) -> str:
-    """The training itself is not harmed."""
-    del evidence
-    return "check the network to the server; nothing is lost: holter sync sends what is missing"
-
-
-def check_host(evidence: Evidence) -> str:
-    """Why a machine goes down."""
-    del evidence
-    return "ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more"
-
-
-def check_disk(evidence: Evidence) -> str:
-    """A disk that fails once fails again."""
-    del evidence
-    return "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
-
-
-def check_memory_modules(evidence: Evidence) -> str:
-    """Memory that fails once fails again."""
-    del evidence
-    return "have the memory modules tested (memtest86+, edac-util): results since the first error may be wrong"
-
-
-def keep_alive_kernel(evidence: Evidence) -> str:
-    """A restart takes everything."""
-    del evidence
-    return "save before restarting the notebook's kernel: a restart ends the running cell"
-
-
 def watch_it(evidence: Evidence) -> str:
     """What would have told us; nothing for a command that was started so."""
     if evidence.subject.role in ("command", "kernel"):
@@ -126,9 +58,3 @@ def watch_it(evidence: Evidence) -> str:
     if evidence.is_notebook:
         return "run holter jupyter install once: the Jupyter server then sees how its notebooks' kernels end"
     return "start it with holter run -- next time: a parent always learns how its child ended"
-
-
-def run_doctor(evidence: Evidence) -> str:
-    """What can't be looked at here."""
-    del evidence
-    return "run holter doctor: it says what holter can't see on this machine and how to change that"

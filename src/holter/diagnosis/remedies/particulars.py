@@ -1,8 +1,10 @@
-"""What remedies need to know of a run: its settings, its packages, its scheduler."""
+"""What remedies need to know of a run: its settings, its packages, its limits, its scheduler."""
 
 import shlex
 from collections.abc import Iterator, Mapping
 
+from holter.diagnosis import words
+from holter.diagnosis.advice import Remedy
 from holter.model.evidence import Disk, End, Evidence
 
 BATCH = ("batch_size", "per_device_train_batch_size", "train_batch_size", "bs", "batch")
@@ -39,6 +41,27 @@ def uses(evidence: Evidence, package: str) -> bool:
         return True
     raised = evidence.subject.raised
     return raised is not None and (package in raised.type or f"/{package}/" in raised.traceback)
+
+
+def where_used(text: str, *packages: str) -> Remedy:
+    """A sentence for programs that one of these packages is part of."""
+    return lambda evidence: text if any(uses(evidence, package) for package in packages) else ""
+
+
+def in_notebooks(text: str) -> Remedy:
+    """A sentence for notebooks."""
+    return lambda evidence: text if evidence.is_notebook else ""
+
+
+def stating(limit: str, text: str) -> Remedy:
+    """A sentence with ` (now …)` in the place of `{now}`, where that limit of the surroundings is known."""
+
+    def say(evidence: Evidence) -> str:
+        found = getattr(evidence.surroundings, limit, None)
+        known = words.size(found) if found is not None and limit.endswith("_bytes") else f"{found or 0:,}"
+        return text.replace("{now}", f" (now {known})" if found is not None else "")
+
+    return say
 
 
 def disks(evidence: Evidence) -> tuple[Disk, ...]:

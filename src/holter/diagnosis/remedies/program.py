@@ -7,11 +7,11 @@ from holter.diagnosis.remedies.particulars import WORKERS, find_float, find_numb
 from holter.model import cell_names
 from holter.model.evidence import Evidence
 
-
-def update_native_library(evidence: Evidence) -> str:
-    """Native code fails in a version, not at random."""
-    del evidence
-    return "update or pin the native library at the top of the stack, and try its CPU or single-thread path"
+UPDATE_NATIVE_LIBRARY = (
+    "update or pin the native library at the top of the stack, and try its CPU or single-thread path"
+)
+GUARD_MAIN = 'put what the script does under if __name__ == "__main__": a spawned child imports the script again'
+SPAWN_WORKERS = "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks but not their threads"
 
 
 def see_native_stack(evidence: Evidence) -> str:
@@ -32,24 +32,6 @@ def check_heap(evidence: Evidence) -> str:
     return (
         "run once with MALLOC_CHECK_=3 (or valgrind) to see what damages the heap: the abort comes later than the fault"
     )
-
-
-def keep_mapped_files(evidence: Evidence) -> str:
-    """A file that is mapped must not shrink."""
-    del evidence
-    return "never truncate or overwrite a file that is mapped: write a new one and rename it into its place"
-
-
-def match_cpu(evidence: Evidence) -> str:
-    """Wheels are built for processors."""
-    del evidence
-    return "install a build for this processor: wheels with AVX-512 or AVX2 fail on an older one (see lscpu)"
-
-
-def check_divisor(evidence: Evidence) -> str:
-    """Integers have no infinity."""
-    del evidence
-    return "check for integer division by zero in native code: an empty array or a length of 0"
 
 
 def match_versions(evidence: Evidence) -> str:
@@ -91,18 +73,6 @@ def look_at_worker(evidence: Evidence) -> str:
     return f"run once with {name or 'num_workers'}=0{now}: the fault then shows in the program itself"
 
 
-def guard_main(evidence: Evidence) -> str:
-    """Spawned children import the script."""
-    del evidence
-    return 'put what the script does under if __name__ == "__main__": a spawned child imports the script again'
-
-
-def spawn_workers(evidence: Evidence) -> str:
-    """A fork copies locks, not the threads that hold them."""
-    del evidence
-    return "start workers with spawn (multiprocessing_context='spawn'): a fork copies locks but not their threads"
-
-
 def lower_learning_rate(evidence: Evidence) -> str:
     """What to do against NaN."""
     _, rate = find_float(evidence, ("learning_rate", "lr"))
@@ -115,29 +85,3 @@ def find_nan(evidence: Evidence) -> str:
     first = min(evidence.non_finite, key=lambda each: each.at_ns, default=None)
     where = f"{first.key} at step {first.step:,} was the first; " if first else ""
     return f"{where}torch.autograd.set_detect_anomaly(True) names the operation; look at the data of that step"
-
-
-def find_gpu_fault(evidence: Evidence) -> str:
-    """GPU errors are reported late."""
-    del evidence
-    return "run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are in range"
-
-
-def find_stall(evidence: Evidence) -> str:
-    """Where it stands."""
-    del evidence
-    return "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now"
-
-
-def find_laggard_rank(evidence: Evidence) -> str:
-    """Who reports is not who is late."""
-    del evidence
-    return (
-        "look at the rank that is behind, not at the one that reports; set TORCH_NCCL_TRACE_BUFFER_SIZE for next time"
-    )
-
-
-def longer_timeout(evidence: Evidence) -> str:
-    """Some phases are just slow."""
-    del evidence
-    return "if one rank may take long (checkpoints, evaluation), raise timeout= of init_process_group"

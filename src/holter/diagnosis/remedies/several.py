@@ -1,22 +1,18 @@
 """Remedies for mistakes with several processes or GPUs, and for what is missing."""
 
-import re
 from collections.abc import Mapping
 
 from holter.diagnosis import words
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies.particulars import python_of
 from holter.model.evidence import Evidence
 
-_MISSING = re.compile(r"No module named '([^']+)'")
-
-
-def spawn_for_cuda(evidence: Evidence) -> str:
-    """A forked child can't use CUDA."""
-    del evidence
-    return (
-        "start workers before the first use of the GPU, or with spawn: "
-        "torch.multiprocessing.set_start_method('spawn'), multiprocessing_context='spawn' for a DataLoader"
-    )
+SPAWN_FOR_CUDA = (
+    "start workers before the first use of the GPU, or with spawn: "
+    "torch.multiprocessing.set_start_method('spawn'), multiprocessing_context='spawn' for a DataLoader"
+)
+PICKLABLE = "move the function or class to the top of a module, and open files and connections inside the worker"
+ONE_WRITER = "let one process write (if rank == 0:), or give each its own file with the rank in the name"
 
 
 def choose_gpu(evidence: Evidence) -> str:
@@ -28,34 +24,16 @@ def choose_gpu(evidence: Evidence) -> str:
     return f"choose a GPU that is there: {here}, and CUDA_VISIBLE_DEVICES hides some and counts the others from 0"
 
 
-def picklable(evidence: Evidence) -> str:
-    """What another process needs must have a name at the top of a module."""
-    del evidence
-    return "move the function or class to the top of a module, and open files and connections inside the worker"
-
-
-def one_writer(evidence: Evidence) -> str:
-    """A file has one writer at a time."""
-    del evidence
-    return "let one process write (if rank == 0:), or give each its own file with the rank in the name"
-
-
 def install_module(evidence: Evidence) -> str:
     """A package that is not there, or not in this environment."""
     raised = evidence.subject.raised
-    missing = _MISSING.search(raised.message) if raised else None
+    missing = tags_in(raised.message).get("module-missing") if raised else None
     if missing is None:
         return ""
     package = missing[1].partition(".")[0]
     if evidence.subject.role == "kernel":
         return f"install it for the notebook's kernel: {python_of(evidence.subject)} -m pip install {package}"
     return f"install {package} into the environment that runs the program: python -m pip install {package}"
-
-
-def fresh_environment(evidence: Evidence) -> str:
-    """Mixed sources are how versions come apart."""
-    del evidence
-    return "if that does not help, make a fresh environment and install everything from one source (pip or conda)"
 
 
 def same_batches(evidence: Evidence) -> str:

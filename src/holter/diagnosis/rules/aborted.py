@@ -6,25 +6,21 @@ for a fatal error of its own, CUDA and NCCL for failures on other threads. What 
 Read the last lines that were printed; for a damaged heap run once with `MALLOC_CHECK_=3`.
 """
 
-import re
 import signal
 
 from holter.diagnosis import crashes, facts, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, check_heap, look_at_output, see_native_stack
 from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "aborted"
+GENERALITY = 1
+ADVICE = (look_at_output, see_native_stack, check_heap, UPDATE_NATIVE_LIBRARY)
 SEEN, EXPLAINED, BYPASSED, BY_STATUS = 0.97, 0.88, 0.85, 0.7
 """Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
 the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
 who sends a signal does not; by the exit status alone."""
-_SAYS = re.compile(
-    r"terminate called|what\(\):|free\(\): |malloc\(\): |malloc_consolidate\(\)|munmap_chunk\(\)|double free|corrupted"
-    r"|realloc\(\): |invalid pointer|stack smashing detected|buffer overflow detected|Fatal Python error(?!: Aborted)"
-    r"|Assertion .* failed|LLVM ERROR|Check failed:|pure virtual method called|panicked at|terminating due to uncaught"
-)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -32,7 +28,7 @@ def diagnose(evidence: Evidence) -> Answer:
     crash = crashes.crash_of(evidence, signal.SIGABRT)
     if crash is None:
         return None
-    end, line = evidence.subject, last_words(evidence, _SAYS)
+    end, line = evidence.subject, last_words(evidence, "aborts")
     unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
     confidence = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
@@ -42,5 +38,4 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence * crash.ending.certainty,
         title=words.sentence(f"{words.process(end)} aborted itself{said}"),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )

@@ -7,39 +7,31 @@ Check the shape of the array, lift the limit (`ulimit -v unlimited`), or read th
 """
 
 import errno
-import re
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, type_names
+from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.remedies.memory import (
+    SMALLER_NUMBERS,
+    check_shape,
+    raise_address_space,
+    smaller_batch,
+    stream_data,
+)
+from holter.diagnosis.rivals import OPEN
+from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, says_at_its_end, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
+ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
+CURVES = ("rss", "host-memory")
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS, ABORTED, PRINTED = 0.97, 0.97, 0.95, 0.9, 0.86, 0.93, 0.75
 UNSEEN = 0.65
 NEAR = 0.75
-_ARRAY = re.compile(r"Unable to allocate ([\d.]+) ?([KMGTPE]?)i?B for an array")
-_BYTES = re.compile(r"(?:tried to allocate|allocat\w*) (\d{4,}) bytes")
-_SAYS = re.compile(
-    r"can't allocate memory: you tried to allocate|Unable to allocate [\d.]+ ?[KMGTPE]?i?B for an array|std::bad_alloc"
-    r"|RESOURCE_EXHAUSTED: Out of memory allocating \d+ bytes|OOM when allocating tensor.*device:CPU"
-    r"|mmap.*Cannot allocate|out of memory allocating|malloc of size \d+ failed",
-    re.DOTALL,
-)
-_SAYS_NO_MEMORY = re.compile(
-    r"\bout of memory\b|\bmemory exhausted\b|(?:not enough|insufficient) memory|memory allocation fail"
-    r"|(?:cannot|could not|failed to|unable to) allocate",
-    re.IGNORECASE,
-)
-"""As libraries say it that have one type for all of their errors. It may be anybody's memory: where somebody looked, a
-limit must be near."""
-_BAD_ALLOC = re.compile(r"std::bad_alloc|memory allocation of \d+ bytes failed|bad_array_new_length")
-_GPU = re.compile(r"CUDA|GPU|HIP|MPS", re.IGNORECASE)
-_THREAD = re.compile(r"can't start new thread")
+_GPUS = ("cuda", "gpu", "hip", "mps")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -57,15 +49,16 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _confidence(evidence: Evidence, raised: Raised) -> float | None:
     text = foreign_text(raised)
-    if not text or (_GPU.search(text) and not _ARRAY.search(text)):
+    is_of_a_gpu = any(name in text.lower() for name in _GPUS)
+    if not text or (is_of_a_gpu and not says(text, "array-refused")):
         return None
     names = type_names(raised) if not is_own_raise(raised) else {each.type for each in raised.causes}
     is_typed = bool(names & {"MemoryError", "_ArrayMemoryError"})
     number = errnos.find_errno(raised, errno.ENOMEM)
     is_limited = _is_limited(evidence)
-    says_so = _SAYS_NO_MEMORY.search(text) is not None
-    is_likely = is_limited and (says_so or _THREAD.search(text) is not None)
-    if not is_typed and number is None and not _SAYS.search(text) and not is_likely:
+    says_so = says(text, "no-memory")
+    is_likely = is_limited and (says_so or says(text, "no-new-thread"))
+    if not is_typed and number is None and not says(text, "memory-refused") and not is_likely:
         return UNSEEN if says_so and evidence.subject.role in WITHOUT_CLIENT else None
     if is_limited:
         return LIMITED
@@ -79,7 +72,7 @@ def _confidence(evidence: Evidence, raised: Raised) -> float | None:
 
 def _by_abort(evidence: Evidence) -> Verdict | None:
     """C++ ends a program that does not catch `std::bad_alloc`."""
-    line = line_near_end(evidence, _BAD_ALLOC)
+    line = line_near_end(evidence, "memory-refused-natively")
     ending = ending_of(evidence)
     if line is None:
         return None
@@ -113,7 +106,7 @@ def is_absurd(evidence: Evidence, asked: float) -> bool:
 
 def asked_bytes(text: str) -> float | None:
     """How much was asked for, where the message says it."""
-    array, plain = _ARRAY.search(text), _BYTES.search(text)
+    array, plain = tags_in(text).get("array-refused"), tags_in(text).get("asked-bytes")
     if array:
         return float(array[1]) * 1024.0 ** " KMGTPE".index(array[2] or " ")
     return float(plain[1]) if plain else None
@@ -127,7 +120,6 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=_title(evidence),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -154,3 +146,14 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     used = f"{words.size(around.address_space_bytes)} of " if around.address_space_bytes is not None else ""
     limit = words.size(around.address_space_limit_bytes)
     return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) was in use")]
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a thread is refused for want of room for its stack as well."""
+    end, raised = evidence.subject, evidence.subject.raised
+    if verdict.is_vague and says_at_its_end(evidence, "memory-lacking"):
+        return OPEN
+    is_seen = any(fact.source == facts.LIMITS for fact in verdict.because)
+    if verdict.cause != "too-many-processes" or end.role not in WITHOUT_CLIENT or raised is None or is_seen:
+        return None
+    return OPEN if says(foreign_text(raised), "no-new-thread") else None

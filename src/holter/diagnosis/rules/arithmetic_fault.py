@@ -10,11 +10,14 @@ Check for sizes of 0 before the call into the library that the stack names.
 import signal
 
 from holter.diagnosis import crashes, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.crashes import may_be_untold
+from holter.diagnosis.remedies.program import see_native_stack
+from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "arithmetic-fault"
+ADVICE = ("check for integer division by zero in native code: an empty array or a length of 0", see_native_stack)
 OF_INTEGERS = (1, 2)
 OF_FLOATS: dict[int | None, str] = {
     3: "divided floating-point numbers by zero, which it had asked to trap,",
@@ -35,7 +38,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=crash.confidence,
         title=words.sentence(f"{who} {_what(crash)} in native code{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -43,3 +45,8 @@ def _what(crash: crashes.Crash) -> str:
     caught = crash.ending.caught
     code = caught.code if caught is not None and not caught.is_sent else None
     return "divided integers by zero" if code in OF_INTEGERS else OF_FLOATS.get(code, "divided by zero")
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Linux writes down a division of integers; floating point, for which a program has to ask, traps in silence."""
+    return EVEN if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGFPE) else None

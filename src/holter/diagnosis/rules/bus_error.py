@@ -9,11 +9,18 @@ Never truncate or overwrite a mapped file: write a new one and rename it into it
 import signal
 
 from holter.diagnosis import crashes, facts, spaces, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.outside import CHECK_DISK
+from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "bus-error"
+GENERALITY = 1
+ADVICE = (
+    "never truncate or overwrite a file that is mapped: write a new one and rename it into its place",
+    see_native_stack,
+    CHECK_DISK,
+)
 FAILING_MEMORY = (4, 5)
 MISALIGNED = 1
 
@@ -36,7 +43,6 @@ def diagnose(evidence: Evidence) -> Answer:
             f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}"
         ),
         because=_because(evidence, crash),
-        advice=advise(CAUSE, evidence),
     )
 
 

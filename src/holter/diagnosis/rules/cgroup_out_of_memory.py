@@ -8,7 +8,7 @@ memory (`--mem`, `--memory`).
 """
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.children import find_lost_child, may_have_lost_a_child
 from holter.diagnosis.kills import (
     Kill,
     has_greater_neighbour,
@@ -20,11 +20,16 @@ from holter.diagnosis.kills import (
     kill_of,
 )
 from holter.diagnosis.memory_reading import held_bytes, tight_level
+from holter.diagnosis.remedies.memory import LESS_MEMORY, SMALLER_NUMBERS, fewer_workers, more_memory
+from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.scheduling import of_job, says_out_of_memory
 from holter.model.evidence import Evidence, OomKill
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "cgroup-out-of-memory"
+EXCLUDES = ("killed",)
+ADVICE = (fewer_workers, more_memory, *LESS_MEMORY, SMALLER_NUMBERS, resume)
+CURVES = ("cgroup-0", "cgroup-1", "rss")
 MEMCG = "CONSTRAINT_MEMCG"
 NAMED, COUNTED, SUDDEN, CROWDED, DOUBTFUL, SMALL = 0.99, 0.97, 0.85, 0.7, 0.65, 0.25
 
@@ -62,7 +67,6 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
         confidence=COUNTED,
         title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
         because=tuple(found[:5]),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -106,7 +110,6 @@ def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
         confidence=confidence,
         title=_title(evidence, kill),
         because=_because(evidence, kill),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -132,3 +135,9 @@ def _because(evidence: Evidence, kill: Kill) -> tuple[Fact, ...]:
     level = tight_level(evidence)
     found += [facts.of_level(level, at_ns)] if level else []
     return tuple([*found, *facts.of_own(evidence), *facts.of_holders(memory.holders, memory.holders_ns or at_ns)][:5])
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Who fails may have looked at a child first, whose end nobody else saw."""
+    is_open = verdict.is_vague and find_lost_child(evidence) is None
+    return may_have_lost_a_child(evidence) if is_open else None

@@ -7,19 +7,24 @@ Look at the rank that is named as behind. Make sure that all ranks do the same n
 raise `timeout=` of `init_process_group` where one rank may take long on purpose.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import at_step, call, ended_well, waited_in_vain
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.several import same_batches
 from holter.diagnosis.texts import is_own_raise, line_near_end
 from holter.model.evidence import End, Evidence, Said
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "collective-timeout"
-_WATCHDOG = re.compile(r"Watchdog caught collective operation timeout|collective operation timeout: WorkNCCL")
+ADVICE = (
+    "look at the rank that is behind, not at the one that reports; set TORCH_NCCL_TRACE_BUFFER_SIZE for next time",
+    same_batches,
+    "if one rank may take long (checkpoints, evaluation), raise timeout= of init_process_group",
+    resume,
+)
+CURVES = ("gpu-load", "cpu")
 _ABORTED = (6,)
 
 
@@ -29,7 +34,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if ended_well(end):
         return None
     is_raised = end.raised is not None and waited_in_vain(end) and not is_own_raise(end.raised)
-    line = line_near_end(evidence, _WATCHDOG, near_s=120) if end.signal in _ABORTED else None
+    line = line_near_end(evidence, "collective-watchdog", near_s=120) if end.signal in _ABORTED else None
     if not is_raised and line is None:
         return None
     laggard = find_laggard(evidence)
@@ -44,7 +49,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=_confidence(end, laggard, line),
         title=_title(end, laggard),
         because=testimony.few([*tell_laggard(evidence), *found, facts.of_status(end)]),
-        advice=advise(CAUSE, evidence),
         is_consequence=only_passed_on(evidence),
     )
 

@@ -7,11 +7,14 @@ Look at the run's machine; there `holter ls` knows more, and `holter sync` sends
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.ends import lost_a_peer
+from holter.diagnosis.rivals import OPEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "connection-lost"
+ADVICE = ("check the network to the server; nothing is lost: holter sync sends what is missing",)
+CURVES = ("network",)
 OF_THE_LIVING = True
 
 
@@ -45,5 +48,9 @@ def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:
         confidence=confidence,
         title=title,
         because=testimony.few([*found, *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Who loses the other end of a connection did not die first; where nobody else is known to have, it may be so."""
+    return OPEN if verdict.is_vague and lost_a_peer(evidence.subject) else None

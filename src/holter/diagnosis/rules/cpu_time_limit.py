@@ -9,13 +9,16 @@ Lift the limit (`ulimit -t unlimited`), or run the training as a job instead of 
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.cpu_limits import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.remedies.limits import raise_cpu_time
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "cpu-time-limit"
+ADVICE = (raise_cpu_time, resume)
 WARNED_WITHIN_S = 5.0
 SAMPLED_WITHIN_S = 1.5
 SEEN, BY_STATUS, LIMITED, BY_USE, BY_AGE = 0.97, 0.7, 0.93, 0.9, 0.7
@@ -68,7 +71,6 @@ def _verdict(evidence: Evidence, ending: Ending, confidence: float, /) -> Verdic
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} used up its CPU time limit{of}"),
         because=(*_facts(evidence, ending), facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -82,3 +84,8 @@ def _facts(evidence: Evidence, ending: Ending) -> list[Fact]:
     if limit is not None:
         found.append(facts.fact(facts.LIMITS, end.at_ns, f"its CPU time limit is {limit:,} s (RLIMIT_CPU)"))
     return found
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """At the hard limit Linux kills; nobody knows how much of it a child had used."""
+    return EVEN if verdict.cause == "killed" and may_have_used_all(evidence) else None

@@ -7,39 +7,33 @@ Free space or inodes (old checkpoints, caches), keep fewer checkpoints, or write
 """
 
 import errno
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from holter.diagnosis import errnos, facts, spaces, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error
+from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.remedies.limits import free_space
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error, says_at_its_end, type_names
 from holter.model.evidence import Disk, Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "disk-full"
+ADVICE = (
+    free_space,
+    "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system",
+    resume,
+)
+CURVES = ("disk",)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SEEN, BY_NUMBER, HIDDEN, HIDDEN_UNSEEN, BY_WORDS, PRINTED = 0.98, 0.95, 0.94, 0.65, 0.85, 0.75
 GIVEN, SAID_BY_A_CHILD = 0.75, 0.87
 CHILD_WITHIN_S = 10.0
-_SAYS_FULL = re.compile(
-    r"[Nn]o space left on device|[Dd]isk quota exceeded|database or disk is full|disk is full|Not enough free space"
-)
-_WANTED = re.compile(r"(?:write|allocate) (\d+) bytes")
-_HIDES_FULL = re.compile(
-    r"unexpected pos \d+ vs \d+|PytorchStreamWriter failed|\d+ requested and \d+ written|iostream error"
-    r"|file write failed|[Uu]nable to (?:write|flush|extend|synchronously (?:write|flush))|basic_ios::clear"
-    r"|short write|[Ww]rote only \d+ of \d+"
-)
-_MAY_BE_ITS_OWN = re.compile(r"database or disk is full")
-"""A database may have a limit of its own (`max_page_count`)."""
-_CHILD_FAILED = re.compile(r"CalledProcessError: .*returned non-zero exit status")
-"""A command that the program ran has said why on its own stderr."""
-_NOT_A_DISK = re.compile(r"inotify|shared memory|/dev/shm|torch_shm|ENOSPC.*watch")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -48,24 +42,24 @@ def diagnose(evidence: Evidence) -> Answer:
     if raised is None:
         return _by_signal(evidence) or _by_output(evidence) or _by_silence(evidence)
     text = foreign_text(raised)
-    if _CHILD_FAILED.search(text):
+    if says(text, "command-failed"):
         return _by_output(evidence) or _by_argument(evidence, raised)
     if errnos.find_errno(raised, errno.EPIPE):
         return _by_reader(evidence, raised)
-    if _NOT_A_DISK.search(text) or spaces.path_of(raised).startswith("/dev/shm"):
+    if says(text, "no-disk") or spaces.path_of(raised).startswith("/dev/shm"):
         return None
     found = errnos.find_errno(raised, *FULL)
-    wanted = _WANTED.search(text)
+    wanted = tags_in(text).get("bytes-to-write")
     disk = spaces.full_disk(evidence, spaces.path_of(raised), wanted_bytes=int(wanted[1]) if wanted else 0)
-    if found is None and _MAY_BE_ITS_OWN.search(text) and disk is None and _was_looked_at(evidence):
+    if found is None and says(text, "database-full") and disk is None and _was_looked_at(evidence):
         return RuledOut(cause=CAUSE, because=f"the database says that it or the disk is full, and {_room(evidence)}")
-    if found is not None or _SAYS_FULL.search(text):
+    if found is not None or says(text, "disk-full"):
         is_sure = found is not None and found.is_sure
         confidence = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
         return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=is_sure)])
     if errnos.find_errno(raised, errno.EFBIG):
         return RuledOut(cause=CAUSE, because="the file size limit was reached (EFBIG), not the end of the disk")
-    if not _HIDES_FULL.search(text):
+    if not says(text, "write-failed"):
         return None
     if disk is None and _was_looked_at(evidence):
         return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
@@ -97,16 +91,16 @@ def _by_output(evidence: Evidence) -> Verdict | None:
         return None
     own = raised.traceback + raised.message if raised else ""
     said = [line for line in lines_near_end(evidence) if line.text.strip() not in own and may_be_error(evidence, line)]
-    line = _first(_SAYS_FULL, said) or _first(_HIDES_FULL, said)
-    if line is None or _NOT_A_DISK.search(line.text):
+    line = _first("disk-full", said) or _first("write-failed", said)
+    if line is None or says(line.text, "no-disk"):
         return None
     disk = spaces.full_disk(evidence)
-    unseen = PRINTED if _SAYS_FULL.search(line.text) else HIDDEN_UNSEEN
+    unseen = PRINTED if says(line.text, "disk-full") else HIDDEN_UNSEEN
     return _verdict(evidence, disk, 0.9 if disk else unseen, [facts.of_console(line)])
 
 
-def _first(pattern: re.Pattern[str], lines: Sequence[Said]) -> Said | None:
-    return next((line for line in lines if pattern.search(line.text)), None)
+def _first(tag: str, lines: Sequence[Said]) -> Said | None:
+    return next((line for line in lines if says(line.text, tag)), None)
 
 
 def _by_reader(evidence: Evidence, raised: Raised) -> Verdict | None:
@@ -148,7 +142,6 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
         confidence=confidence,
         title=_title(evidence, disk),
         because=tuple(dict.fromkeys((*found, *seen, facts.of_status(end)))),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -168,3 +161,16 @@ def _room(evidence: Evidence) -> str:
     known = [each for each in spaces.disks(evidence) if each.free_bytes is not None and not spaces.is_shared(each)]
     least = min(known, key=lambda each: each.free_bytes or 0, default=None)
     return f"{words.size(least.free_bytes or 0)} was free at {least.path}" if least else "no file system was full"
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a failed command, or native code that leaves by itself,
+    says so on a console that nobody kept."""
+    end = evidence.subject
+    if verdict.is_vague and says_at_its_end(evidence, "room-lacking"):
+        return OPEN
+    if evidence.said or not verdict.is_vague:
+        return None
+    is_of_a_command = end.raised is not None and "CalledProcessError" in type_names(end.raised)
+    has_left_unseen = verdict.cause == "nonzero-exit" and end.finished is None
+    return UNLIKELY if is_of_a_command or has_left_unseen else None

@@ -9,30 +9,21 @@ use a gradient scaler or bfloat16. `torch.autograd.set_detect_anomaly(True)` nam
 NaN.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well, left_with
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import find_nan, lower_learning_rate
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "diverged"
-_NOT_FINITE = re.compile(
-    r"\bnan\b|\bNaN|\binf\b|infinit|non-?finite|not (?:all )?finite|isnan|isinf|isfinite|diverg|explod"
-    r"|returned nan values|underflow|SVD did not converge",
-    re.IGNORECASE,
-)
-_OF_LOSS = re.compile(r"\bloss\b|\bgrad", re.IGNORECASE)
-_OF_TRAINING = re.compile(
-    r"loss(?:es)?\b|\bgrad(?:s|ients?)?(?:\b|_)|param|logit|activation|diverg|explod", re.IGNORECASE
-)
-"""What a program checks of itself; that its input holds no number is known before anything is trained."""
+ADVICE = (find_nan, lower_learning_rate, resume)
+CURVES = ("metric",)
 _GIVES_UP = {"AssertionError", "ValueError", "RuntimeError", "FloatingPointError", "OverflowError", "ArithmeticError"}
 _BY_NATURE = {"FloatingPointError"}
-_LOSSES = re.compile(r"loss|grad|nll|perplexity|elbo|error|mse|mae", re.IGNORECASE)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -49,14 +40,13 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=_title(end.raised, bad),
         because=testimony.few(_because(evidence, bad)),
-        advice=advise(CAUSE, evidence),
     )
 
 
 def _last_bad(evidence: Evidence) -> NonFinite | None:
     """The first metric to go bad of those that were bad to the end; losses before others."""
     bad = [each for each in evidence.non_finite if each.is_last]
-    return min(bad, key=lambda each: (_LOSSES.search(each.key) is None, each.at_ns), default=None)
+    return min(bad, key=lambda each: (not says(each.key, "metric-of-loss"), each.at_ns), default=None)
 
 
 def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
@@ -71,9 +61,9 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
     if "returned nan values" in end.raised.message:
         return 0.88
     if bad is None or not type_names(end.raised) & _GIVES_UP:
-        is_by_words = mentions and _OF_TRAINING.search(f"{source_line(end.raised)} {end.raised.message}") is not None
+        is_by_words = mentions and says(_check(end.raised), "own-numbers")
         return 0.7 if is_by_words and type_names(end.raised) & {"AssertionError", "ValueError"} else None
-    is_about_loss = _OF_LOSS.search(f"{source_line(end.raised)} {end.raised.message}") is not None
+    is_about_loss = says(_check(end.raised), "loss")
     if is_about_loss and _was_finite(bad):
         return 0.85
     return 0.6 if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
@@ -81,7 +71,7 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
 
 def _confidence_of_arithmetic(error: Raised) -> float | None:
     """A division by zero is a mistake about any numbers; what overflows or is no number may be the training's."""
-    if _OF_TRAINING.search(f"{source_line(error)} {error.message}"):
+    if says(_check(error), "own-numbers"):
         return 0.85
     return None if "divide by zero" in error.message else 0.65
 
@@ -89,18 +79,22 @@ def _confidence_of_arithmetic(error: Raised) -> float | None:
 def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:
     finished = evidence.subject.finished
     said = finished.exit_text if finished else ""
-    if _NOT_FINITE.search(said) and bad is not None:
+    if says(said, "not-finite") and bad is not None:
         return 0.92
-    if _NOT_FINITE.search(said):
-        return 0.8 if _OF_TRAINING.search(said) else None
-    is_loss = bad is not None and _LOSSES.search(bad.key) is not None and _was_finite(bad)
+    if says(said, "not-finite"):
+        return 0.8 if says(said, "own-numbers") else None
+    is_loss = bad is not None and says(bad.key, "metric-of-loss") and _was_finite(bad)
     return 0.6 if is_loss else None
 
 
 def _mentions(error: Raised) -> bool:
     if type_names(error) & _BY_NATURE:
         return True
-    return _NOT_FINITE.search(f"{whole_text(error)}\n{source_line(error)}") is not None
+    return says(f"{whole_text(error)}\n{source_line(error)}", "not-finite")
+
+
+def _check(error: Raised) -> str:
+    return f"{source_line(error)} {error.message}"
 
 
 def _was_finite(bad: NonFinite) -> bool:

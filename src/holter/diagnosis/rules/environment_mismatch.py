@@ -8,36 +8,19 @@ Install versions that belong together, all from one source, in a fresh environme
 as the build's CUDA.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.remedies.program import match_versions
 from holter.diagnosis.texts import in_exception, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "environment-mismatch"
+ADVICE = (
+    match_versions,
+    "if that does not help, make a fresh environment and install everything from one source (pip or conda)",
+)
 SOON_S = 300.0
-_LIBRARY = re.compile(
-    r"undefined symbol: \S+|version `[^']+' not found|\.so\S*: cannot open shared object"
-    r"|wrong ELF class|invalid ELF header|file too short|DLL load failed|symbol not found"
-    r"|cannot allocate memory in static TLS block|dynamic module does not define (?:module export|init) function"
-)
-_NUMPY = re.compile(
-    r"numpy\.(?:dtype|ufunc|ndarray) size changed|_ARRAY_API not found|compiled using NumPy 1\.x"
-    r"|multiarray failed to import|compiled against (?:ABI|API) version|Numpy is not available|binary incompatib"
-)
-_CUDA = re.compile(
-    r"driver version is insufficient|driver on your system is too old|no kernel image is available"
-    r"|Driver/library version mismatch|CUDNN_STATUS_(?:SUBLIBRARY_)?(?:VERSION|ARCH)_MISMATCH|unsupported toolchain"
-    r"|cuDNN version incompatibility|Loaded runtime CuDNN library|not compiled with CUDA enabled"
-    r"|forward compatibility was attempted"
-)
-_VERSIONS = re.compile(
-    r"jaxlib is version|requires? jaxlib|jaxlib version \S+ is newer|is incompatible with|incompatible version"
-    r"|requires (?:torch|numpy|transformers|tokenizers)[^\n]*but"
-)
 _IMPORTS = {"ImportError", "OSError", "AttributeError", "SystemError"}
 
 
@@ -56,19 +39,18 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.96 if is_sure and is_soon else 0.85 if is_soon or is_sure else 0.7,
         title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
         because=testimony.few(_because(evidence, is_sure)),
-        advice=advise(CAUSE, evidence),
     )
 
 
 def _what(evidence: Evidence) -> str | None:
-    if in_exception(evidence, _NUMPY):
+    if in_exception(evidence, "numpy-mismatch"):
         return "NumPy and a module that was compiled for another one"
-    if in_exception(evidence, _CUDA):
+    if in_exception(evidence, "cuda-mismatch"):
         return "the GPU driver and the CUDA build"
     is_import = evidence.subject.raised is not None and type_names(evidence.subject.raised) & _IMPORTS
-    if is_import and in_exception(evidence, _LIBRARY):
+    if is_import and in_exception(evidence, "library-mismatch"):
         return "a compiled module and the libraries on this machine"
-    return "the installed packages" if is_import and in_exception(evidence, _VERSIONS) else None
+    return "the installed packages" if is_import and in_exception(evidence, "package-mismatch") else None
 
 
 def _age_s(end: End) -> float:

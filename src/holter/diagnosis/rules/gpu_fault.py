@@ -8,14 +8,22 @@ checkpoint.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
-from holter.diagnosis.gpu_errors import HARDWARE_FAULT, HARDWARE_XIDS, OF_GPU, is_about_gpu, xids_near_end
+from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
+from holter.diagnosis.rivals import UNLIKELY
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "gpu-fault"
+ADVICE = (
+    "reset the GPU (nvidia-smi --gpu-reset) or reboot, and run dcgmi diag -r 3 before it is used again",
+    REPLACE_HARDWARE,
+    resume,
+)
+CURVES = ("gpu-heat", "gpu-memory")
 _RECORDED_ONLY = (63, 92)
 """The card went on after these: a row is replaced at the next reset."""
 
@@ -27,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     xids = list(xids_near_end(evidence, HARDWARE_XIDS))
     lost = evidence.gpu.lost if evidence.gpu else ()
-    match = in_exception(evidence, HARDWARE_FAULT)
+    match = in_exception(evidence, "gpu-hardware-fault")
     if not xids and not lost and match is None:
         return _absent(evidence)
     confidence = _confidence(evidence, xids)
@@ -38,13 +46,12 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=_title(xids, lost),
         because=testimony.few(_because(evidence, xids, lost)),
-        advice=advise(CAUSE, evidence),
     )
 
 
 def _confidence(evidence: Evidence, xids: list[KernelLine]) -> float | None:
     end, gpu = evidence.subject, evidence.gpu
-    speaks = end.raised is not None and OF_GPU.search(f"{end.raised.type}: {end.raised.message}") is not None
+    speaks = end.raised is not None and says(f"{end.raised.type}: {end.raised.message}", "gpu-spoken-of")
     is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
     if gpu is not None and gpu.lost and _is_hot(gpu):
         return 0.75  # then the heat is why
@@ -101,3 +108,9 @@ def _absent(evidence: Evidence) -> Answer:
     unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
     remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """What a GPU's library complains of may be the GPU's own failure, which its events and Linux's log would tell."""
+    was_looked_at = bool(evidence.gpu or evidence.kernel_log)
+    return UNLIKELY if verdict.is_vague and not was_looked_at and in_exception(evidence, "gpu-spoken-of") else None

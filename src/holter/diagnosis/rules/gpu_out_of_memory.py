@@ -7,40 +7,45 @@ Lower the batch size, use mixed precision, accumulate gradients; end what else r
 `set_memory_growth`, in JAX set `XLA_PYTHON_CLIENT_PREALLOCATE=false`.
 """
 
-import re
-
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.memory_reading import unused_in_pieces
+from holter.diagnosis.phrases.tags import says, tags_in
+from holter.diagnosis.remedies.memory import (
+    SMALLER_NUMBERS,
+    clear_session,
+    detach_losses,
+    free_the_gpu,
+    less_fragmentation,
+    memory_growth,
+    restart_kernel,
+    smaller_batch_on_gpu,
+)
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "gpu-out-of-memory"
+ADVICE = (
+    free_the_gpu,
+    smaller_batch_on_gpu,
+    memory_growth,
+    less_fragmentation,
+    SMALLER_NUMBERS,
+    detach_losses,
+    clear_session,
+    restart_kernel,
+)
+CURVES = ("gpu-memory",)
 BY_TYPE, BY_WORDS, BY_LIBRARY, PRINTED = 0.97, 0.87, 0.7, 0.75
-_TYPES = re.compile(
-    r"(?:^|\n)(?:torch\.(?:cuda\.|_C\.|mps\.)?|cupy\.\S*|numba\.\S*)?(?:OutOfMemoryError|CudaOutOfMemory\w*): "
-)
-_SAYS = re.compile(
-    r"(?:CUDA|HIP|MPS|XPU|GPU)\S* (?:backend )?out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY"
-    r"|cudaErrorMemoryAllocation|RESOURCE_EXHAUSTED: .*(?:GPU|CUDA|device|HBM|allocat)"
-    r"|OOM when allocating tensor.*(?:device:GPU|gpu)|failed to allocate .* from device",
-    re.DOTALL,
-)
-_XLA = re.compile(r"(?:Jax|Xla)RuntimeError|ResourceExhaustedError|AcceleratorError|InternalError")
-_LIBRARY = re.compile(r"CU(?:BLAS|DNN|SOLVER|FFT)_STATUS_ALLOC_FAILED")
-_ON_CPU = re.compile(r"device:CPU|DefaultCPUAllocator|on device cpu|\bCpuDevice")
-_ASKED = re.compile(r"[Tt]r(?:ied|ying) to allocate ([\d.]+ ?[KMGT]i?B)|allocate (\d+) bytes")
-_OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) memory in use")
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on the exception's type, less surely on its words."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
+        line = line_near_end(evidence, "gpu-memory-refused") if left_with(evidence.subject) else None
         return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line else None
     confidence = _confidence(raised)
     if confidence is None:
@@ -51,13 +56,15 @@ def diagnose(evidence: Evidence) -> Answer:
 def _confidence(raised: Raised) -> float | None:
     """None where it is about something else, such as the host's memory."""
     text = foreign_text(raised)
-    if not text or _ON_CPU.search(text):
+    if not text or says(text, "memory-of-cpu"):
         return None
-    if _TYPES.search(text) or (_XLA.search(text) and _SAYS.search(text)):
+    if says(text, "gpu-memory-refused-by-type") or (
+        says(text, "exception-of-accelerator") and says(text, "gpu-memory-refused")
+    ):
         return BY_TYPE
-    if _SAYS.search(text) and not is_own_raise(raised):
+    if says(text, "gpu-memory-refused") and not is_own_raise(raised):
         return BY_WORDS
-    return BY_LIBRARY if _LIBRARY.search(text) else None
+    return BY_LIBRARY if says(text, "gpu-memory-refused-to-library") else None
 
 
 def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
@@ -67,15 +74,14 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=_title(evidence, others),
         because=(*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject))[:5],
-        advice=advise(CAUSE, evidence),
         contributing=("gpu-shared",) if others else (),
     )
 
 
 def _title(evidence: Evidence, others: list[str]) -> str:
     raised = evidence.subject.raised
-    asked = _ASKED.search(raised.message) if raised else None
-    size = next(filter(None, asked.groups()), "") if asked else ""
+    asked = tags_in(raised.message).get("gpu-memory-asked") if raised else None
+    size = asked[1] if asked else ""
     size = words.size(int(size)) if size.isdigit() else size
     what = f" when {words.process(evidence.subject)} asked for {size} more" if size else ""
     shared = f"; {words.listed(others[:2])} of it" if others else ""
@@ -88,8 +94,8 @@ def _others(evidence: Evidence) -> list[str]:
     known = [f"{each.name} ({each.pid}) held {words.size(each.rss_bytes)}" for each in holders if not each.is_ours]
     raised = evidence.subject.raised
     own = {end.pid for end in (*evidence.ranks, *evidence.children, evidence.subject)}
-    said = _OTHER.findall(raised.message) if raised else []
-    return known or [f"process {pid} held {size}" for pid, size in said if int(pid) not in own]
+    said = [each.groups() for each in tags_in(raised.message).every("gpu-holder")] if raised else []
+    return known or [f"process {pid} held {size} {unit}" for pid, size, unit in said if int(pid) not in own]
 
 
 def _holder_facts(evidence: Evidence) -> list[Fact]:

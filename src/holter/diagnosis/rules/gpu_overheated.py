@@ -7,13 +7,15 @@ Cool it: clean the fans, leave room between the cards, lower the power limit wit
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.remedies.outside import cool, resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "gpu-overheated"
+ADVICE = (cool, resume)
+CURVES = ("gpu-heat",)
 _LONG_S = 30.0
 
 
@@ -44,5 +46,4 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.93 if slowed_s >= _LONG_S else 0.8,
         title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )

@@ -10,14 +10,15 @@ CPU, where the error has a name.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
-from holter.diagnosis.gpu_errors import PROGRAM_FAULT, PROGRAM_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.gpu_errors import PROGRAM_XIDS, is_about_gpu, xids_near_end
+from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-program-fault"
+ADVICE = ("run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are in range", resume)
 _ABORTED = (6, 11)
 
 
@@ -25,8 +26,8 @@ def diagnose(evidence: Evidence) -> Answer:
     """Fires on the words of CUDA, an Xid that programs cause, or both."""
     if ended_well(evidence.subject):
         return None
-    match = in_exception(evidence, PROGRAM_FAULT)
-    line = line_near_end(evidence, PROGRAM_FAULT) if evidence.subject.signal in _ABORTED else None
+    match = in_exception(evidence, "gpu-program-fault")
+    line = line_near_end(evidence, "gpu-program-fault") if evidence.subject.signal in _ABORTED else None
     xid = _own_xid(evidence)
     if match:
         what, confidence = match[0], 0.97 if xid else 0.94
@@ -41,7 +42,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title=f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
         because=testimony.few(_because(evidence, xid, line)),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -5,19 +5,19 @@ A forgotten notebook, a run that died badly, a colleague, or a framework that ta
 End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_VISIBLE_DEVICES`.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.memory_reading import told_bytes
+from holter.diagnosis.phrases.tags import tags_in
+from holter.diagnosis.remedies.memory import free_the_gpu, memory_growth
 from holter.diagnosis.scarcity import lacked_gpu_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "gpu-shared"
+ADVICE = (free_the_gpu, memory_growth)
 CONTRIBUTES = True
 LEAST_BYTES = 512 * 2**20
 """Less is a context that some desktop or monitor holds."""
-_TOLD = re.compile(r"Process (\d+) has ([\d.]+) (GiB|MiB) memory in use")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -42,12 +42,8 @@ def diagnose(evidence: Evidence) -> Answer:
 def _told(evidence: Evidence) -> Verdict | None:
     """PyTorch names the others in its message, where it can."""
     error = evidence.subject.raised
-    matches = [] if error is None else _TOLD.findall(error.message)
-    held = sum(
-        float(size) * (2**30 if unit == "GiB" else 2**20)
-        for pid, size, unit in matches
-        if int(pid) != evidence.subject.pid
-    )
+    matches = [] if error is None else [match.groups() for match in tags_in(error.message).every("gpu-holder")]
+    held = sum(told_bytes(size, unit) for pid, size, unit in matches if int(pid) != evidence.subject.pid)
     if error is None or held < LEAST_BYTES:
         return None
     pids = words.listed([pid for pid, _, _ in matches])
@@ -61,5 +57,4 @@ def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /)
         confidence=confidence,
         title=f"Other processes held {words.size(held)} of the GPU's memory",
         because=testimony.few([found]),
-        advice=advise(CAUSE, evidence),
     )

@@ -9,12 +9,15 @@ Start long trainings in tmux or screen, with nohup, or as a job.
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.memory import run_as_script
+from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.requests import Request, is_typed, request_of
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "hangup"
+GENERALITY = 1
+ADVICE = ("start it so that it outlives the terminal: tmux, nohup, or setsid", run_as_script, resume)
 SEEN, BY_STATUS, HANDLED = 0.96, 0.93, 0.85
 
 
@@ -32,7 +35,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence * request.certainty,
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
 
 

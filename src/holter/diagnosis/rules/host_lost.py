@@ -7,11 +7,12 @@ Ask whoever runs the machine, and continue from the last checkpoint.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence, HostEnd, Unseen
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-lost"
+ADVICE = ("ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more", resume)
 UNWATCHED = 0.85
 """Without a sidecar, which would have seen it, the program may have ended some moments before."""
 RETURN_S = 1200.0
@@ -51,7 +52,6 @@ def _verdict(evidence: Evidence, confidence: float) -> Verdict:
         confidence=confidence,
         title=f"The machine{host} {_how(evidence)} while the run was alive{step}",
         because=testimony.few([*_because(evidence), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

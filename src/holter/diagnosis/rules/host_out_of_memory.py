@@ -8,12 +8,16 @@ machine with more.
 """
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.kills import Kill, has_reached_limit, is_others_kill, is_scarce, kill_of
+from holter.diagnosis.remedies.memory import LESS_MEMORY, SMALLER_NUMBERS, end_the_neighbour, more_machine_memory
+from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-out-of-memory"
+EXCLUDES = ("killed",)
+ADVICE = (end_the_neighbour, *LESS_MEMORY, more_machine_memory, SMALLER_NUMBERS, resume)
+CURVES = ("host-memory", "rss")
 OF_THE_MACHINE = ("CONSTRAINT_NONE", "CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY")
 NAMED, COUNTED, MACHINE_COUNTED, ELSEWHERE, UNMEASURED = 0.99, 0.94, 0.85, 0.55, 0.55
 
@@ -83,7 +87,6 @@ def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
             *facts.of_holders(memory.holders, memory.holders_ns or at_ns),
             *facts.of_own(evidence),
         )[:5],
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -9,11 +9,17 @@ Install a build for this processor, or set the variable with which the library c
 import signal
 
 from holter.diagnosis import crashes, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.crashes import may_be_untold
+from holter.diagnosis.remedies.program import match_versions
+from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "illegal-instruction"
+ADVICE = (
+    "install a build for this processor: wheels with AVX-512 or AVX2 fail on an older one (see lscpu)",
+    match_versions,
+)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -28,5 +34,9 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=crash.confidence,
         title=words.sentence(title),
         because=crashes.because(evidence, crash),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
+    return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGILL) else None

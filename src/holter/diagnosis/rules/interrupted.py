@@ -8,14 +8,17 @@ Nothing is wrong with the program; continue from the last checkpoint if it was e
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.requests import AT_ONCE_S, Request, is_typed, request_of
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.requests import AT_ONCE_S, Request, is_shell_code, is_typed, request_of
+from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "interrupted"
+GENERALITY = 1
+ADVICE = (resume,)
 SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = 0.97, 0.94, 0.92, 0.7, 0.85, 0.9
 
 
@@ -54,7 +57,6 @@ def _verdict(evidence: Evidence, request: Request, confidence: float, /) -> Verd
         confidence=confidence,
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
         state="failed" if request.signal == signal.SIGINT else "",
     )
 
@@ -67,3 +69,16 @@ def _title(evidence: Evidence, request: Request) -> str:
     if caught is not None and caught.is_sent:
         return words.sentence(f"{facts.sender_of(caught, evidence.senders)} interrupted {who}")
     return words.sentence(f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)")
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Python turns Ctrl-C into an exception, after which a program may leave with a code of its own; nobody was inside
+    to see it arrive."""
+    end = evidence.subject
+    if not verdict.is_vague or end.code is None:
+        return None
+    if is_shell_code(evidence):
+        return OPEN
+    has_said_so = end.finished is not None and end.finished.how == "finish"
+    may_be = end.role == "program" and not end.has_signal_witness and end.raised is None and not has_said_so
+    return UNLIKELY if may_be else None

@@ -7,10 +7,13 @@ Save checkpoints within the cell, or run long trainings as a script, which no re
 """
 
 from holter.diagnosis.kernel_requests import last_request, was_asked
+from holter.diagnosis.remedies.memory import run_as_script
+from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer
 
 CAUSE = "kernel-restarted"
+ADVICE = ("save before restarting the notebook's kernel: a restart ends the running cell", run_as_script, resume)
 
 
 def diagnose(evidence: Evidence) -> Answer:

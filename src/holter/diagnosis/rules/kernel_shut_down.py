@@ -8,11 +8,14 @@ Run long trainings as a script: closing a notebook or stopping the Jupyter serve
 
 from holter.diagnosis import facts
 from holter.diagnosis.kernel_requests import last_request, verdict_of, was_asked, without_server
+from holter.diagnosis.remedies.memory import run_as_script
+from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "kernel-shut-down"
+ADVICE = (run_as_script, resume)
 
 
 def diagnose(evidence: Evidence) -> Answer:

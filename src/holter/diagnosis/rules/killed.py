@@ -13,7 +13,7 @@ from holter.diagnosis import facts, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.cpu_limits import has_no_cpu_limit
 from holter.diagnosis.crashes import is_untold
-from holter.diagnosis.endings import UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
+from holter.diagnosis.endings import FAULTS, UNSEEN_END, Ending, ending_of, how_to_see_the_end, is_silent
 from holter.diagnosis.kills import (
     Kill,
     has_greater_neighbour,
@@ -24,11 +24,19 @@ from holter.diagnosis.kills import (
     kill_of,
 )
 from holter.diagnosis.remedies import limits
+from holter.diagnosis.remedies.outside import ask_sender, resume
+from holter.diagnosis.rivals import OPEN
 from holter.diagnosis.scheduling import says_out_of_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
 
 CAUSE = "killed"
+GENERALITY = 1
+ADVICE = (
+    ask_sender,
+    "find out who ends processes here: a colleague, a script, timeout(1), an IDE, a service manager or its parent",
+    resume,
+)
 SENT, UNMOVED_AND_LOGGED, UNMOVED, NOBODY, OTHERS = 0.97, 0.96, 0.94, 0.95, 0.95
 LOGGED_ONLY, UNSEEN, EITHER, SMALL, UNLIKELY, BY_NUMBER, BY_STATUS = 0.85, 0.6, 0.45, 0.75, 0.2, 0.93, 0.75
 UNTOLD = 0.85
@@ -130,7 +138,7 @@ def _verdict(evidence: Evidence, confidence: float, title: str, ending: Ending, 
         confidence=confidence,
         title=words.sentence(title),
         because=tuple(_because(evidence, ending))[:5],
-        advice=advise(CAUSE, evidence, *extra),
+        advice=advise(evidence, extra),
     )
 
 
@@ -189,3 +197,13 @@ def _title_of_other(evidence: Evidence, ending: Ending) -> str:
     }
     reason = next((text for number, text in reasons.items() if number == ending.signal), "nobody saw who sent it")
     return f"{words.signal(ending.signal)} ended {words.process(evidence.subject)}: {reason}"
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A fatal signal may come from a fault or from anybody; the exit status is the same."""
+    ending = ending_of(evidence)
+    if ending is None or ending.signal not in FAULTS:
+        return None
+    has_more = any(fact.source not in (facts.EXIT_STATUS, facts.FAULT_LOG) for fact in verdict.because)
+    is_seen = ending.caught is not None or ending.is_bypassed
+    return None if is_seen or has_more else OPEN

@@ -6,24 +6,24 @@ errors are no cause, but a warning.
 Have the memory modules tested and the machine taken out of use; results since the first error may be wrong.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.model.evidence import Evidence, KernelLine, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
 
 CAUSE = "memory-fault"
+ADVICE = (
+    "have the memory modules tested (memtest86+, edac-util): results since the first error may be wrong",
+    REPLACE_HARDWARE,
+    resume,
+)
 MACHINE_CHECKS = (4, 5)
 """si_code of a SIGBUS for failing memory: action required, action optional."""
 NEAR_S = 60.0
-_GRAVE = re.compile(
-    r"hardware memory corruption|Memory failure|[Uu]ncorrect(?:ed|able)|Machine check|MCE.*Fatal"
-    r"|UE (?:memory|page)|Hardware Error"
-)
-_CORRECTED = re.compile(r"[Cc]orrected error|CE memory|\bCE\b|soft-offlin", re.ASCII)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -46,7 +46,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence,
         title="The machine's memory failed in a page that the program used",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -58,7 +57,7 @@ def _line(evidence: Evidence) -> KernelLine | None:
         for line in (evidence.kernel_log.lines if evidence.kernel_log else ())
         if line.kind == "hardware" and abs(end.at_ns - line.at_ns) / 1e9 <= NEAR_S and line.pid in (0, end.pid)
     ]
-    grave = [line for line in near if _GRAVE.search(line.text) and not _CORRECTED.search(line.text)]
+    grave = [line for line in near if says(line.text, "memory-failed") and not says(line.text, "memory-corrected")]
     return next((line for line in grave if line.pid), grave[-1] if grave else None)
 
 

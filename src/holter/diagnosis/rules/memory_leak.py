@@ -7,12 +7,14 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.memory import clear_session, detach_losses, graph_mode
 from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence, Memory
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "memory-leak"
+ADVICE = (detach_losses, graph_mode, clear_session)
+CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
 LEAST_S = 60.0
 LEAST_SHARE = 0.2
@@ -41,7 +43,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.8 if memory.growth_s >= 5 * LEAST_S else 0.65,
         title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
         because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
     )
 
 

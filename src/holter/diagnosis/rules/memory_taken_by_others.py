@@ -6,13 +6,15 @@ Run less alongside it, or ask for a limit of your own (a job, a container), so t
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.memory_reading import is_reached, tight_level
+from holter.diagnosis.remedies.memory import end_the_neighbour
 from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "memory-taken-by-others"
+ADVICE = (end_the_neighbour,)
+CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
 
 
@@ -41,5 +43,4 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.85 if theirs > 2 * ours else 0.65,
         title=f"Other processes held {words.size(theirs)} of the memory, the run only {words.size(ours)}",
         because=testimony.few([facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)]),
-        advice=advise(CAUSE, evidence),
     )

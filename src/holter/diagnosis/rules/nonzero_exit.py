@@ -10,15 +10,21 @@ Read the last lines that it printed (`holter show RUN`), and find the place in t
 import signal
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.causality.console import PRINTED
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.causality.origin import only_passed_on
-from holter.diagnosis.texts import last_line
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import look_at_output
+from holter.diagnosis.rivals import EVEN, UNLIKELY
+from holter.diagnosis.texts import last_line, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.state import signal_name
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "nonzero-exit"
+GENERALITY = 4
+ADVICE = (look_at_output, resume)
+CURVES = ("metric", "loss")
 ASKED_S = 60.0
 SOON_S = 10.0
 ALONE, MOST_OF_A_COMMAND = 0.93, 0.85
@@ -46,7 +52,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=_confidence(evidence, code),
         title=_title(end, code),
         because=testimony.few(_because(evidence, code)),
-        advice=advise(CAUSE, evidence),
         is_consequence=only_passed_on(evidence),
     )
 
@@ -122,3 +127,14 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     if not found:
         found.append(facts.fact(testimony.JOURNAL, end.at_ns, f"exit code {code}"))
     return [*found, *testimony.of_steps(end)]
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """An exception of which only one line is known may be why the program chose to leave, and one that tells of a
+    command is about what that chose."""
+    raised = evidence.subject.raised
+    if raised is None or verdict.cause != "uncaught-exception":
+        return None
+    if raised.where == PRINTED and not raised.traceback:
+        return EVEN
+    return UNLIKELY if "CalledProcessError" in type_names(raised) and not evidence.said else None

@@ -9,12 +9,13 @@ a script.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.memory import free_outputs, restart_kernel, run_as_script
 from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "notebook-holds-memory"
+ADVICE = (free_outputs, restart_kernel, run_as_script)
 CONTRIBUTES = True
 LEAST_SHARE = 0.4
 
@@ -44,5 +45,4 @@ def _verdict(evidence: Evidence, confidence: float, title: str, found: list[Fact
         confidence=confidence,
         title=title,
         because=testimony.few([*found, *more]),
-        advice=advise(CAUSE, evidence),
     )

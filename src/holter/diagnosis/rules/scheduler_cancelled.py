@@ -7,7 +7,7 @@ Ask who cancelled it (`sacct -j JOB --format=State%30` names the user); continue
 """
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.outside import ask_sender, resume, save_before_limit
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
     is_at_limit,
@@ -20,6 +20,7 @@ from holter.model.evidence import Evidence, Job, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
 
 CAUSE = "scheduler-cancelled"
+ADVICE = (ask_sender, save_before_limit, resume)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -43,7 +44,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.97 if is_said else 0.8 if is_like_slurm else 0.7,
         title=f"{job.scheduler.upper()} job {job.job} was cancelled{by}{step}",
         because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -8,7 +8,7 @@ checkpoint.
 """
 
 from holter.diagnosis import facts, testimony
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     had_cont_before_term,
     of_job,
@@ -21,6 +21,11 @@ from holter.model.state import PREEMPTED
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "scheduler-preempted"
+ADVICE = (
+    "submit with --requeue, so that the job comes back and the run continues as a new attempt",
+    save_before_limit,
+    resume,
+)
 _REASONS = ("preempt", "evicted")
 
 
@@ -44,7 +49,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.97 if is_said else 0.9 if evidence.was_preempting else 0.85,
         title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
         state=PREEMPTED,
     )
 

@@ -8,7 +8,7 @@ continue from it in the next job.
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.outside import resume, save_before_limit
 from holter.diagnosis.scheduling import (
     is_at_limit,
     of_job,
@@ -21,6 +21,11 @@ from holter.model.evidence import Evidence, Job
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "scheduler-time-limit"
+ADVICE = (
+    save_before_limit,
+    "ask for more time (--time), or split the training into jobs that each continue from a checkpoint",
+    resume,
+)
 _STATES = ("TIMEOUT", "DEADLINE", "DEADLINEEXCEEDED")
 
 
@@ -46,7 +51,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.97 if is_said else 0.85 if scheduler_sent(evidence) else 0.7,
         title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 

@@ -9,11 +9,16 @@ Look at that call, update or pin the library, and try it without its GPU or thre
 import signal
 
 from holter.diagnosis import crashes, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.crashes import may_be_untold
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, match_versions, see_native_stack
+from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
 CAUSE = "segmentation-fault"
+GENERALITY = 1
+ADVICE = (see_native_stack, UPDATE_NATIVE_LIBRARY, match_versions, resume)
 IN_A_FRAME, SILENCED = 0.85, 0.5
 """Where it may as well have been the stack that ran over."""
 
@@ -32,7 +37,6 @@ def diagnose(evidence: Evidence) -> Answer:
             f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}"
         ),
         because=crashes.because(evidence, crash),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -48,3 +52,8 @@ def _how(crash: crashes.Crash) -> str:
     if crash.address < crashes.NULL_PAGE:
         return f" by using a null pointer (address {crash.address:#x})"
     return f" by touching memory that is not its own (address {crash.address:#x})"
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
+    return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGSEGV) else None

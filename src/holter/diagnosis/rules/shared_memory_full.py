@@ -7,27 +7,26 @@ Start the container with `--shm-size=8g` or `--ipc=host`, or use fewer workers a
 """
 
 import errno
-import re
 import signal
 
 from holter.diagnosis import errnos, facts, spaces, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import Ending, ending_of
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.limits import file_descriptor_sharing
+from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "shared-memory-full"
+ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
+CURVES = ("disk-shm",)
 MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = 0.96, 0.85, 0.93, 0.95, 0.86, 0.75
 MAPPED_WITH_ROOM = 0.4
 """Then the block was rather made shorter."""
 MUCH_BYTES = 2**31
 LITTLE = 0.05
-_SAYS = re.compile(
-    r"unable to (?:allocate|open|mmap|resize|write).{0,40}(?:shared memory|/torch_)|insufficient shared memory"
-    r"|could not (?:allocate|create) shared memory|out of shared memory|shm_open.*No space"
-)
-_SHARED = re.compile(r"/dev/shm/|/memfd:|/SYSV|/torch_\d+")
+_SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/torch_")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -40,7 +39,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     disk = _full(evidence)
     fact = facts.of_exception(raised, is_type_decisive=False)
-    if _SAYS.search(foreign_text(raised)):
+    if says(foreign_text(raised), "shared-memory-refused"):
         return _verdict(evidence, disk, SAID_AND_SEEN if disk else SAID, [fact])
     number = errnos.find_errno(raised, errno.ENOSPC, errno.ENOMEM)
     if number is not None and spaces.path_of(raised).startswith("/dev/shm"):
@@ -52,11 +51,11 @@ def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
     if ending.signal != signal.SIGBUS or ending.is_sent:
         return None
     disk = _full(evidence)
-    line = line_near_end(evidence, _SAYS)
+    line = line_near_end(evidence, "shared-memory-refused")
     if ending.caught is None:
         found = [facts.of_status(evidence.subject), *([facts.of_console(line)] if line else [])]
         return _verdict(evidence, disk, UNSEEN, found) if disk or line else None
-    if not _SHARED.search(ending.caught.mapping) or ending.caught.code != 2:
+    if not any(part in ending.caught.mapping for part in _SHARED) or ending.caught.code != 2:
         return None
     confidence = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
     return _verdict(evidence, disk, confidence * ending.certainty, [facts.of_signal(ending.caught)])
@@ -90,5 +89,4 @@ def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: li
             f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
         ),
         because=tuple(because)[:5],
-        advice=advise(CAUSE, evidence),
     )

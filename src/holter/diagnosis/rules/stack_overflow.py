@@ -9,11 +9,13 @@ Turn the recursion into a loop, lower the recursion limit, or raise the stack (`
 import signal
 
 from holter.diagnosis import crashes, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.limits import raise_stack
+from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "stack-overflow"
+ADVICE = (raise_stack, see_native_stack)
 SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = 0.96, 0.93, 0.8, 0.7, 0.66
 DEPTH = 95
 
@@ -55,5 +57,4 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> 
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
-        advice=advise(CAUSE, evidence),
     )

@@ -8,23 +8,24 @@ Look at the stacks of all threads (`py-spy dump --pid PID`), which show what it 
 where threads were running, and give data loaders a `timeout`.
 """
 
-import re
-
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import at_step, call, ended_well
 from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
 from holter.diagnosis.mistakes import forked_with_threads
 from holter.diagnosis.remedies import program
+from holter.diagnosis.remedies.program import look_at_worker
+from holter.diagnosis.remedies.several import wake
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import End, Evidence, Stall
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "stalled"
+ADVICE = (wake, "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now", look_at_worker)
+CURVES = ("cpu", "gpu-load")
 OF_THE_LIVING = True
 LEAST_S = 60.0
 TIMES = 10.0
-_LOADER_TIMEOUT = re.compile(r"DataLoader timed out after [\d.]+ seconds?")
 _IDLE_PERCENT = 5.0
 _GAVE_UP = (None, 2, 9, 15)
 
@@ -34,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     end = evidence.subject
     if not end.is_alive and ended_well(end):
         return None
-    if match := in_exception(evidence, _LOADER_TIMEOUT):
+    if match := in_exception(evidence, "loader-timeout"):
         return _verdict(evidence, 0.9, f"A data-loader worker was stuck: {match[0]}", ())
     stall = _own_stall(evidence)
     if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):
@@ -85,7 +86,7 @@ def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:
 
 def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fact, ...], /) -> Verdict:
     end = evidence.subject
-    extra = (program.spawn_workers,) if forked_with_threads(evidence) else ()
+    extra = (program.SPAWN_WORKERS,) if forked_with_threads(evidence) else ()
     more = [facts.of_exception(end.raised)] if end.raised else []
     status = [] if end.is_alive else [facts.of_status(end)]
     steps = () if end.is_alive else testimony.of_steps(end)
@@ -94,5 +95,5 @@ def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fac
         confidence=confidence,
         title=title,
         because=testimony.few([*found, *more, *status, *tell_laggard(evidence), *steps]),
-        advice=advise(CAUSE, evidence, *extra),
+        advice=advise(evidence, extra),
     )

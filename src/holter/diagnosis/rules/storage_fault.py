@@ -7,12 +7,12 @@ read-only on purpose, look alike.
 Copy what you need elsewhere first. Then look at `smartctl -a`, `dmesg` and the state of the network mount.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.phrases.tags import Match, says, tags_in
+from holter.diagnosis.remedies.outside import CHECK_DISK, REPLACE_HARDWARE, resume
 from holter.diagnosis.requests import SI_KERNEL
 from holter.diagnosis.texts import foreign_text, source_line
 from holter.model.evidence import Disk, End, Evidence, KernelLine
@@ -20,21 +20,14 @@ from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "storage-fault"
+ADVICE = (CHECK_DISK, REPLACE_HARDWARE, resume)
 NEAR_S = 600.0
 HUNG_UP_S = 60.0
-_ERROR = re.compile(
-    r"\[Errno (?P<number>5|30|116|121|61)\] (?P<words>[^:\n]+)(?P<path>: b?['\"][^\n]+)?"
-    r"|(?P<stale>Stale (?:NFS )?file handle)|(?P<io>Input/output error)|errno = (?P<hdf>5|30|116),"
-)
 _WORDS = {
     "5": "an input/output error",
     "30": "a file system that is read-only",
     "116": "a stale handle of a network mount",
 }
-_TERMINAL = re.compile(r"print\(|stdout|stderr|sys\.std|input\(|\.write_line|tqdm|logging")
-_GRAVE = re.compile(
-    r"I/O error|EXT4-fs error|XFS.*(?:corruption|shut(?:ting)? down)|BTRFS.*error|remount.*read-only|nfs: server .* not"
-)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -51,14 +44,15 @@ def diagnose(evidence: Evidence) -> Answer:
         if end.signal != 7 or line is None or not is_file:
             return None
         return _verdict(evidence, 0.9, "reading a mapped file failed", line)
-    match = _ERROR.search(foreign_text(end.raised))
+    match = tags_in(foreign_text(end.raised)).get("storage-failed")
     if match is None:
         return None
     if _is_terminal(end, end.raised, match):
         return RuledOut(cause=CAUSE, because="the input/output error came from a closed terminal, not from a disk")
-    number = match["number"] or match["hdf"] or ("116" if match["stale"] else "5")
-    confidence = _confidence(evidence, number, line, has_path=bool(match["path"]))
-    path = (match["path"] or "").removeprefix(": ")
+    said = match.groupdict()
+    number = said.get("number") or ("116" if "stale" in said else "5")
+    confidence = _confidence(evidence, number, line, has_path=bool(said.get("path")))
+    path = (said.get("path") or "").removeprefix(": ")
     where = f" at {words.quote(path, 80)}" if path else ""
     return _verdict(evidence, confidence, f"{_WORDS.get(number, match[0])}{where}", line)
 
@@ -72,7 +66,6 @@ def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine 
         confidence=confidence,
         title=f"The storage failed: {what}",
         because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -89,9 +82,10 @@ def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, 
     return 0.92 if has_path else 0.75
 
 
-def _is_terminal(end: End, error: Raised, match: re.Match[str], /) -> bool:
-    is_io = (match["number"] or "5") == "5" and not match["path"] and not match["stale"]
-    return is_io and (_TERMINAL.search(source_line(error)) is not None or _has_lost_terminal(end, error))
+def _is_terminal(end: End, error: Raised, match: Match, /) -> bool:
+    said = match.groupdict()
+    is_io = said.get("number", "5") == "5" and not said.get("path") and "stale" not in said
+    return is_io and (says(source_line(error), "writes-to-terminal") or _has_lost_terminal(end, error))
 
 
 def _has_lost_terminal(end: End, error: Raised) -> bool:
@@ -106,7 +100,7 @@ def _kernel_line(evidence: Evidence) -> KernelLine | None:
     near = [
         line for line in lines if line.kind in ("io", "file-system") and -5 <= (end_ns - line.at_ns) / 1e9 <= NEAR_S
     ]
-    return next((line for line in reversed(near) if _GRAVE.search(line.text)), None)
+    return next((line for line in reversed(near) if says(line.text, "storage-failed-in-linux")), None)
 
 
 def _read_only(evidence: Evidence) -> list[Disk]:

@@ -7,11 +7,13 @@ Use less memory than the machine has, or lower the number of workers; more swap 
 """
 
 from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import advise
+from holter.diagnosis.remedies.memory import smaller_batch
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
 CAUSE = "swap-thrashing"
+ADVICE = ("use less memory than the machine has: each step waited for the disk to bring memory back", smaller_batch)
+CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
 PRESSURE_PERCENT = 20.0
 SWAP_BYTES_PER_S = 5 * 2**20
@@ -40,5 +42,4 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=0.8,
         title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
-        advice=advise(CAUSE, evidence),
     )

@@ -7,23 +7,25 @@ still ended by it.
 Find out who sent it; save a checkpoint in a SIGTERM handler, and continue from it.
 """
 
-import re
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import UNSEEN_END, how_to_see_the_end, is_silent
-from holter.diagnosis.requests import Request, request_of
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.outside import ask_sender, resume
+from holter.diagnosis.requests import Request, is_shell_code, may_have_been_asked, request_of
+from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, NotObservable, Verdict
 
 CAUSE = "terminated"
+GENERALITY = 1
+ADVICE = (ask_sender, "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL", resume)
 SEEN, BY_STATUS, HANDLED, LATE, RAISED = 0.97, 0.94, 0.95, 0.85, 0.9
 SCHEDULED = 0.8
 BY_WORDS = 0.95
 LATE_S = 30.0
-_GOT = re.compile(r"got signal: 15\b")
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -45,7 +47,6 @@ def diagnose(evidence: Evidence) -> Answer:
         confidence=confidence * (SCHEDULED if has_scheduler and not _is_by_a_person(request) else 1.0),
         title=_title(evidence, request),
         because=_because(evidence, request),
-        advice=advise(CAUSE, evidence),
     )
 
 
@@ -54,7 +55,7 @@ def _says_so(evidence: Evidence) -> bool:
     end = evidence.subject
     if end.raised is None or end.has_signal_witness or "SignalException" not in type_names(end.raised):
         return False
-    return _GOT.search(foreign_text(end.raised)) is not None
+    return says(foreign_text(end.raised), "got-sigterm")
 
 
 def _confidence(evidence: Evidence, request: Request) -> float:
@@ -91,3 +92,13 @@ def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
     found.append(facts.of_status(end))
     found += [facts.of_exception(end.raised)] if end.raised else []
     return tuple(found)
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program that handles SIGTERM may leave because of one, and only a witness inside it would know."""
+    may_be = may_have_been_asked(evidence)
+    if not verdict.is_vague or evidence.subject.code is None:
+        return None
+    if is_shell_code(evidence) or may_be:
+        return OPEN
+    return UNLIKELY if may_be is None else None

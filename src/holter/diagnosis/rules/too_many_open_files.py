@@ -6,39 +6,41 @@ Raise the limit in the shell that starts the program (`ulimit -n 65536`), and op
 """
 
 import errno
-import re
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
-from holter.diagnosis.causality.ends import left_with
-from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, left_with
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.limits import close_files, file_descriptor_sharing, more_open_files
+from holter.diagnosis.remedies.memory import fewer_workers
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, in_exception, line_near_end, says_at_its_end
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
+ADVICE = (more_open_files, close_files, file_descriptor_sharing, fewer_workers)
+CURVES = ("files",)
 SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = 0.98, 0.96, 0.93, 0.87, 0.7, 0.75
 NEAR = 0.9
-_SAYS = re.compile(r"Too many open files|EMFILE|ulimit -n")
 FEW = 4
 """Left to open: who asks for one more may need several at once."""
-_INDIRECT = re.compile(r"received \d+ items of ancdata|unable to open shared memory object")
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on the error number; on words only with less confidence."""
     raised = evidence.subject.raised
     if raised is None:
-        line = line_near_end(evidence, _SAYS) if left_with(evidence.subject) else None
+        line = line_near_end(evidence, "too-many-files") if left_with(evidence.subject) else None
         return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line and line.is_error else None
     found = errnos.find_errno(raised, errno.EMFILE, errno.ENFILE)
     text = foreign_text(raised)
     fact = facts.of_exception(raised, is_type_decisive=found is not None and found.is_sure)
     if found is not None and found.is_sure:
         return _verdict(evidence, SEEN if _is_near(evidence) else BY_NUMBER, [fact])
-    if found is not None or _SAYS.search(text):
+    if found is not None or says(text, "too-many-files"):
         return _verdict(evidence, SEEN if _is_near(evidence) else BY_WORDS, [fact])
-    if not _INDIRECT.search(text):
-        return _verdict(evidence, FULL, [fact]) if errnos.CANNOT_OPEN.search(text) and _is_full(evidence) else None
+    if not says(text, "descriptors-lost"):
+        return _verdict(evidence, FULL, [fact]) if says(text, "cannot-open") and _is_full(evidence) else None
     if _is_near(evidence) is False:
         return RuledOut(cause=CAUSE, because=f"only {_count(evidence)} were open")
     return _verdict(evidence, FULL if _is_near(evidence) else INDIRECT, [fact])
@@ -78,5 +80,12 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} could not open another file: it had {_count(evidence)} open"),
         because=(*found, *seen, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; a library that can't open a file need not say why."""
+    if verdict.is_vague and says_at_its_end(evidence, "files-lacking"):
+        return OPEN
+    is_of_it = verdict.cause == "uncaught-exception" and evidence.subject.role in WITHOUT_CLIENT
+    return UNLIKELY if is_of_it and in_exception(evidence, "cannot-open") else None

@@ -7,31 +7,25 @@ Set `OMP_NUM_THREADS=1` in the workers, start fewer of them, or raise the limit 
 """
 
 import errno
-import re
 
 from holter.diagnosis import errnos, facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.ends import left_with
-from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error
+from holter.diagnosis.phrases.tags import says
+from holter.diagnosis.remedies.limits import fewer_threads
+from holter.diagnosis.remedies.memory import fewer_workers
+from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error, says_at_its_end
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "too-many-processes"
+ADVICE = (fewer_threads, fewer_workers)
+CURVES = ("processes",)
 SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = 0.97, 0.93, 0.86, 0.9, 0.8
 NEAR = 0.9
 ADDRESSES_NEAR = 0.75
 """A stack is asked for at once: a large part of the address space may be left, and still too little."""
-_THREAD = re.compile(
-    r"can't start new thread|Thread creation failed|pthread_create (?:failed|has failed)"
-    r"|(?:could not|failed to|unable to) (?:spawn|create|start)\b.{0,20}\bthreads?\b"
-    r".*(?:unavailable|code: 11\b|os error 11\b)"
-)
-_FORK = re.compile(r"fork|_fork_exec|Popen|posix_spawn|spawnv|Process|start\(\)|clone|subprocess")
-_SAYS = re.compile(
-    r"fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed"
-    r"|Thread creation failed|Cannot fork|unable to fork"
-)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -50,21 +44,21 @@ def diagnose(evidence: Evidence) -> Answer:
 
 def _said(evidence: Evidence) -> Said | None:
     """On stderr; or as its last words, where both streams are one."""
-    line = line_near_end(evidence, _SAYS)
+    line = line_near_end(evidence, "start-refused")
     if line is not None and line.is_error:
         return line
-    last = last_words(evidence, _SAYS)
+    last = last_words(evidence, "start-refused")
     return last if last is not None and may_be_error(evidence, last) else None
 
 
 def _confidence(evidence: Evidence, raised: Raised) -> float | None:
     """None where it is about something else: a socket that would block, or a stack for which there is no memory."""
-    if _THREAD.search(foreign_text(raised)):
+    if says(foreign_text(raised), "thread-refused"):
         if _is_near(evidence):
             return SEEN
         return None if _is_out_of_addresses(evidence) else BY_WORDS
     number = errnos.find_errno(raised, errno.EAGAIN)
-    if number is None or not number.is_sure or not _FORK.search(raised.traceback):
+    if number is None or not number.is_sure or not says(raised.traceback, "in-a-fork"):
         return None
     return SEEN if _is_near(evidence) else BY_NUMBER
 
@@ -97,5 +91,14 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=words.sentence(f"{words.process(end)} could not start another process or thread{limit}"),
         because=(*found, *seen, facts.of_status(end)),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A program may say it at its end and nobody looked; native code that leaves by itself says so on a console that
+    nobody kept."""
+    has_left_unseen = verdict.cause == "nonzero-exit" and evidence.subject.finished is None and not evidence.said
+    is_busy = errnos.find_errno(evidence.subject.raised, errno.EAGAIN) is not None  # a socket that would block
+    if verdict.is_vague and not is_busy and says_at_its_end(evidence, "tasks-lacking"):
+        return OPEN
+    return UNLIKELY if has_left_unseen else None

@@ -7,26 +7,32 @@ only the sign of something else (a full disk, a dead worker, a lost partner), th
 Start at the line named in the title. To go on from the last checkpoint after the fix, pass `resume` to `holter.init`.
 """
 
-import re
-
 import msgspec
 
 from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.advice import Remedy, advise
+from holter.diagnosis.causality.children import find_lost_child
 from holter.diagnosis.causality.console import LAST_WORDS, PRINTED
-from holter.diagnosis.causality.ends import ended_well
+from holter.diagnosis.causality.ends import WITHOUT_CLIENT, ended_well
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.tracebacks import looks_uncaught
+from holter.diagnosis.endings import ending_of
 from holter.diagnosis.mistakes import find_mistake
+from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import several
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.remedies.program import look_at_exception
+from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import type_names
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Verdict
 
 CAUSE = "uncaught-exception"
+GENERALITY = 3
+ADVICE = (resume,)
+CURVES = ("metric", "loss")
 _ENDS = ("main", "child", PRINTED, LAST_WORDS)
-_HANDED_OVER = re.compile(r"Caught (\S+) in (.+?)\.\s*Original Traceback.*?\n(\S[^\n]*)\s*$", re.DOTALL)
 _THREAD_S = 60.0
 _TEARDOWN_SIGNALS = (6, 11)
 
@@ -40,13 +46,13 @@ def diagnose(evidence: Evidence) -> Answer:
     if ended_well(end) or (end.signal is not None and end.signal not in _TEARDOWN_SIGNALS):
         return None
     inside = _raised_inside(end, error)
-    at_work = msgspec.structs.replace(end, raised=inside)
+    at_work = msgspec.structs.replace(evidence, subject=msgspec.structs.replace(end, raised=inside))
     return Verdict(
         cause=CAUSE,
         confidence=_confidence(end, error),
         title=_title(end, error, inside),
         because=testimony.few(_because(evidence, error)),
-        advice=advise(CAUSE, msgspec.structs.replace(evidence, subject=at_work), *_remedies(error)),
+        advice=advise(at_work, (*_remedies(error), look_at_exception)),
         is_consequence=only_passed_on(evidence),
     )
 
@@ -77,7 +83,7 @@ def _raised_inside(end: End, error: Raised) -> Raised:
 
 def _title(end: End, error: Raised, inside: Raised) -> str:
     kind, message, where = error.type, error.message, ""
-    if found := _HANDED_OVER.search(message):
+    if found := tags_in(message).get("handed-over"):
         kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
     name = kind.rpartition(".")[2] + where
     said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
@@ -129,3 +135,14 @@ def _dead_threads(end: End, error: Raised) -> list[Fact]:
 def _remedies(error: Raised) -> tuple[Remedy, ...]:
     mistake = find_mistake(error)
     return (mistake.remedy,) if mistake else (several.install_module,)
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """Python leaves with 1 after it, and what a worker printed may be lost; a pool that breaks ends all others."""
+    end, ending = evidence.subject, ending_of(evidence)
+    if verdict.cause == "terminated":
+        return OPEN if end.role == "child" and ending is not None and ending.caught is None else None
+    if verdict.cause != "worker-died" or end.role not in WITHOUT_CLIENT:
+        return None
+    child = find_lost_child(evidence)
+    return UNLIKELY if child is not None and child.code == 1 and child.raised is None else None

@@ -8,13 +8,17 @@ Use less memory, or tell the daemon to spare the training (`earlyoom --avoid`, `
 import signal
 
 from holter.diagnosis import facts, words
-from holter.diagnosis.advice import advise
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.kills import is_pressed, kill_of
+from holter.diagnosis.remedies.memory import LESS_MEMORY, calm_the_daemon, more_machine_memory
+from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Caught, Evidence, OomDaemon
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
 CAUSE = "userspace-oom-killer"
+ADVICE = (calm_the_daemon, *LESS_MEMORY, more_machine_memory, resume)
+CURVES = ("host-memory", "rss")
 DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
 SENT, SAID, LIKELY = 0.97, 0.95, 0.72
 NEAR_S = 30.0
@@ -76,5 +80,13 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         confidence=confidence,
         title=words.sentence(f"{name} {verb} {words.process(end)} to free memory{left}"),
         because=tuple([*found, *facts.of_available(evidence), facts.of_status(end)][:5]),
-        advice=advise(CAUSE, evidence),
     )
+
+
+def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+    """A daemon for memory ends processes like a person does, unless somebody saw who it was, or that none runs."""
+    ending, daemon = ending_of(evidence), evidence.oom_daemon
+    if verdict.cause not in ("killed", "terminated") or ending is None or ending.caught is not None:
+        return None
+    may_act = daemon is None or (bool(daemon.running) and is_pressed(evidence) is not False)
+    return UNLIKELY if may_act and ending.signal in (signal.SIGTERM, signal.SIGKILL) else None

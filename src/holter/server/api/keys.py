@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from holter.errors import NoRun
-from holter.server.ingest.digesting import SYSTEM
+from holter.server.ingest.columns import SYSTEM
 from holter.server.transport.routing import Route, Visit
 from holter.storage.filters import Compare
 

@@ -89,7 +89,7 @@ def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
         elif (text := _warning(visit, row.id)) is not None:
             found.append(("warning", text, row))
     return NeedsAttention(
-        [Attention(because=because, text=text, run=_brief(visit, row)) for because, text, row in found[:MOST_SHOWN]]
+        [Attention(because=because, text=text, run=brief_of(row)) for because, text, row in found[:MOST_SHOWN]]
     )
 
 
@@ -98,7 +98,7 @@ def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
     where: Filter = _DEAD if asked.project is None else All((_DEAD, Compare("project", "=", asked.project)))
     grouped: dict[tuple[str, str], list[RunBrief]] = {}
     for row in _deaths(visit, where, asked.limit):
-        grouped.setdefault((row.cause or "unknown", _place(visit, row)), []).append(_brief(visit, row))
+        grouped.setdefault((row.cause or "unknown", _place(visit, row)), []).append(brief_of(row))
     groups = [
         Group(
             cause,
@@ -136,10 +136,6 @@ def _find(visit: Visit, where: Filter, count: int = MOST_SHOWN, *, sort: str = "
 
 def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunRow]:
     return each_once(_find(visit, where, count))
-
-
-def _brief(visit: Visit, row: RunRow) -> RunBrief:
-    return brief_of(visit.services.storage, row)
 
 
 def _warning(visit: Visit, run: str) -> str | None:

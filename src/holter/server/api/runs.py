@@ -12,12 +12,12 @@ from holter.catalog.read.resuming import resume_command
 from holter.catalog.read.run_view import MAIN, LoadedRun
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
-from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished, Launched
-from holter.model.run_row import RunRow
+from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
+from holter.model.run_row import Mark, RunRow
 from holter.model.state import RUNNING, UNREADABLE
 from holter.model.verdicts import CauseMark
 from holter.server.domain.removal import remove_run
-from holter.server.query.briefs import Mark, RunBrief, brief_of, marks_of
+from holter.server.query.briefs import RunBrief, brief_of, marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filter_text import parse_query
 from holter.storage.filters import Compare
@@ -132,7 +132,7 @@ def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
     of_project = Compare("project", "=", asked.project) if asked.project is not None else None
     query = services.question(where=of_project, start=asked.offset, count=asked.limit)
     page = visit.runs.query(parse_query(query, where=asked.filter, sort=asked.sort))
-    return RunTable(page.total or 0, [brief_of(services.storage, row, columns=columns) for row in page.runs])
+    return RunTable(page.total or 0, [brief_of(row, columns) for row in page.runs])
 
 
 def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
@@ -142,7 +142,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
     return RunDetail(
-        **msgspec.structs.asdict(brief_of(services.storage, row.at(services.clock.now_ns(), services.lateness))),
+        **msgspec.structs.asdict(brief_of(row.at(services.clock.now_ns(), services.lateness))),
         **(_untold(row) if row.state == UNREADABLE else _told(services.verdicts.load(asked.run))),
         config=in_words(row.config),
         summary=in_words(row.summary),
@@ -159,18 +159,18 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
 
 def _told(loaded: LoadedRun) -> dict[str, Any]:
     """What the journals say of a run beside its row."""
-    command, is_kernel = _command(loaded), loaded.view.kind == KERNEL
+    is_kernel = loaded.view.kind == KERNEL
     return {
         "because": loaded.outcome.because,
         "facts": in_words(loaded.facts),
-        "command": command,
+        "command": loaded.command,
         "git": in_words(loaded.facts.get("git")) or {},
         "attempts": _attempts(loaded),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
         "masked": loaded.view.masked,
         "cause_mark": loaded.view.cause_mark,
-        "resume_command": resume_command(loaded.view.id, [] if is_kernel else command, facts=loaded.facts),
+        "resume_command": resume_command(loaded.view.id, [] if is_kernel else loaded.command, facts=loaded.facts),
     }
 
 
@@ -226,12 +226,6 @@ def _is_dead(loaded: LoadedRun) -> bool:
 def _write(loaded: LoadedRun, edited: Edited) -> None:
     if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
-
-
-def _command(loaded: LoadedRun) -> list[str]:
-    launched = [list(record.command) for record in loaded.said(Launched)]
-    found = launched[-1] if launched else loaded.facts.get("command") or []
-    return [str(word) for word in found]
 
 
 def _attempts(loaded: LoadedRun) -> list[Attempt]:

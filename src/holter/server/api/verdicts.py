@@ -7,10 +7,11 @@ import msgspec
 from holter.catalog.change.marking import mark, mark_cause, unmark
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
+from holter.model.run_row import Mark
 from holter.model.state import RUNNING
 from holter.model.verdicts import CauseMark, Fact, FatalCell, RuledOut
 from holter.server.api.runs import AskedRun
-from holter.server.query.briefs import Mark, marks_of
+from holter.server.query.briefs import marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]
@@ -40,6 +41,8 @@ class VerdictJson(msgspec.Struct, frozen=True):
     not_observable: list[UnseenJson]
     stack: list[str]
     """Where Python was at a fatal signal, a line for each frame."""
+    curves: list[str] = []
+    """What shows the cause, the best first: a panel of the machine, `disk`, `metric` or `loss`."""
     cell: FatalCell | None = None
     """Of a notebook: the cell in which it ended."""
     cause_mark: CauseMark | None = None

@@ -52,10 +52,6 @@ class KnownRuns:
         """As the store does."""
         return self._store.query(query)
 
-    def list_keys(self, project: str | None = None) -> list[str]:
-        """As the store does."""
-        return self._store.list_keys(project)
-
     def projects(self) -> Mapping[str, int]:
         """As the store does."""
         return self._store.projects()

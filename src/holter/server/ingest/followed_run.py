@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -17,21 +18,22 @@ from holter.catalog.read.run_view import (
 )
 from holter.catalog.read.sightings import Sightings
 from holter.errors import NewerJournal, StorageError
-from holter.journal.digest import Digest
-from holter.journal.rundir import list_segments
+from holter.journal.decoding import Told
+from holter.journal.digest import Digest, GrowingDigest
+from holter.journal.place import Piece
+from holter.journal.rundir import list_segments, segments_of
 from holter.model.records import Judged
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, Lateness
-from holter.server.ingest.digesting import GrowingDigest, events_of
-from holter.server.ingest.feed import Fed, JournalFeed
+from holter.server.ingest.columns import events_of, highest_step, rows_of, series_of
 from holter.server.ingest.received import Part
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.console import Event
 from holter.storage.opening import Storage
-from holter.storage.series import SeriesBatch
+from holter.storage.series import Rows, SeriesBatch
 
-PIECES_AT_ONCE = 4
+PIECE_BYTES, PIECES_AT_ONCE = 1 << 20, 4
 """So much of one journal is read before it is another run's turn."""
 CONSOLE_EVERY_NS = 1_000_000_000
 # Whoever was there when a run died says why before long; after that we judge by what there is.
@@ -56,11 +58,6 @@ class Change(msgspec.Struct):
         return bool(self.rows or self.lines or self.records or self.has_row)
 
 
-class _Followed(msgspec.Struct):
-    feed: JournalFeed
-    digest: GrowingDigest
-
-
 class FollowedRun:
     """One run's journals and transcripts, and how far they are in the ports. Used by one thread."""
 
@@ -73,7 +70,8 @@ class FollowedRun:
         self._directory = directory
         self._storage = storage
         self._sightings = sightings
-        self._journals: dict[str, _Followed] = {}
+        self._journals: dict[str, GrowingDigest] = {}
+        self._unknown = 0
         self._heard: dict[str, tuple[tuple[int, int], int]] = {}
         """By journal, its last word and how much was said as it was heard last, and when that was."""
         self._transcripts = self._open_transcripts()
@@ -91,7 +89,7 @@ class FollowedRun:
         change = Change(self.run)
         is_first = not self._journals
         if received is None or not self._read_received(received, change):
-            self._read_directory(change)
+            self._read_directory(change, is_received=received is not None)
         self._is_console_due |= received is None or any(part.kind == "text" for part in received)
         if self._is_console_due and abs(now_ns - self._console_read_ns) >= CONSOLE_EVERY_NS:
             self._read_transcripts(change)
@@ -109,7 +107,7 @@ class FollowedRun:
     def project(self, now_ns: int, lateness: Lateness) -> Projected | None:
         """The row as it is now. Raises OSError."""
         heard = {journal: heard_ns for journal, (_, heard_ns) in self._heard.items()}
-        version = sum(each.feed.offset for each in self._journals.values())
+        version = sum(each.place.offset for each in self._journals.values())
         projected = project_run(self.run, self._digests(), moment=Moment(now_ns, lateness, heard, version))
         if projected is None:
             return None
@@ -133,7 +131,7 @@ class FollowedRun:
     @property
     def is_nameless(self) -> bool:
         """Whether records came that can't be read, and none that says whose they are."""
-        return not self._digests() and any(each.feed.unknown for each in self._journals.values())
+        return not self._digests() and self._unknown > 0
 
     def looks_dead(self, now_ns: int, lateness: Lateness) -> bool:
         """Whether whoever asks now is told that it has ended, or that there is no such run."""
@@ -156,55 +154,60 @@ class FollowedRun:
     def _read_received(self, received: Sequence[Part], change: Change) -> bool:
         """Take in what is at hand; whether that was all of it."""
         for part in received:
-            followed = self._journals.get(part.name)
             if part.kind != "journal" or not part.data:
                 continue
-            fed = followed.feed.read_received(part.offset, part.data) if followed is not None else None
-            if followed is None or fed is None:
+            growing = self._journals.get(part.name)
+            piece = growing.place.take(part.offset, part.data) if growing is not None else None
+            if growing is None or piece is None:
                 return False
-            self._take(part.name, fed, change)
-            if followed.feed.offset < part.offset + len(part.data):
+            self._take(part.name, growing, piece, change)
+            if growing.place.offset < part.offset + len(part.data):
                 return False
         return True
 
-    def _read_directory(self, change: Change) -> None:
+    def _read_directory(self, change: Change, *, is_received: bool) -> None:
         for journal, paths in list_segments(self._directory).items():
             if journal in self.trouble:
                 continue
             try:
-                self._read_journal(journal, paths, change)
+                self._read_journal(journal, paths, change, is_received=is_received)
             except NewerJournal as error:
                 self.trouble[journal] = str(error)
 
-    def _read_journal(self, journal: str, paths: list[str], change: Change) -> None:
-        followed = self._journals.get(journal)
-        if followed is None:
-            followed = self._journals[journal] = _Followed(JournalFeed(), GrowingDigest(journal))
-            followed.feed.start(paths, self._storage.series.offset(self.run, journal))
+    def _read_journal(self, journal: str, paths: list[str], change: Change, *, is_received: bool) -> None:
+        growing = self._journals.get(journal)
+        if growing is None:
+            growing = GrowingDigest(journal, partial(segments_of, self._directory, journal), most_bytes=PIECE_BYTES)
+            growing.place.start(paths, self._storage.series.offset(self.run, journal))
+            self._journals[journal] = growing
         for _ in range(PIECES_AT_ONCE):
-            fed = followed.feed.read(paths)
-            if fed is None:
+            # What was received is complete: nothing of it is still being written.
+            piece = growing.place.read(paths, is_final=is_received)
+            if piece is None:
                 return
-            self._take(journal, fed, change)
-            if fed.is_all:
+            self._take(journal, growing, piece, change)
+            if piece.is_all:
                 return
         change.has_more = True
 
-    def _take(self, journal: str, fed: Fed, change: Change) -> None:
+    def _take(self, journal: str, growing: GrowingDigest, piece: Piece, change: Change) -> None:
+        told = growing.decoder.tell(piece)
+        rows = rows_of(told)
+        growing.add(told, highest_step(told, rows))
         try:
-            self._store(journal, fed, self._journals[journal].digest)
+            self._store(journal, told, series_of(rows, growing.digest.opened if growing.digest else None))
         except StorageError:
             del self._journals[journal]  # to begin again from what the storage has
             raise
-        change.rows += fed.count
-        change.records += len(fed.records)
+        change.rows += told.count
+        change.records += len(told.records)
+        self._unknown += told.unknown
 
-    def _store(self, journal: str, fed: Fed, digest: GrowingDigest) -> None:
-        digest.add(fed)
-        if events := events_of(journal, fed):
+    def _store(self, journal: str, told: Told, rows: tuple[Rows, ...]) -> None:
+        if events := events_of(journal, told):
             self._storage.console.add_events(self.run, events)
         # Last: what it has is not fed again.
-        self._storage.series.append(SeriesBatch(self.run, journal, fed.start, fed.stop, digest.rows(fed)))
+        self._storage.series.append(SeriesBatch(self.run, journal, told.piece.start, told.piece.stop, rows))
 
     def _read_transcripts(self, change: Change) -> None:
         try:
@@ -220,7 +223,7 @@ class FollowedRun:
         return TranscriptFeed(self.run, self._directory, offsets=self._storage.console.transcripts(self.run))
 
     def _digests(self) -> list[Digest]:
-        return [each.digest.digest for each in self._journals.values() if each.digest.digest is not None]
+        return [each.digest for each in self._journals.values() if each.digest is not None]
 
     def _listen(self, now_ns: int, *, is_first: bool) -> None:
         """Notice whose last word is new, by our own clock; of what was there before us the file system knows when.
@@ -243,7 +246,7 @@ class FollowedRun:
         """How much a process and those who see it alive have said: it grows with each word."""
         pid, host = process_of(digest).pid, digest.opened.host
         seers = [each.journal for each in digests if each.opened.host == host and each.beat and pid in each.beat.pids]
-        return sum(self._journals[journal].feed.offset for journal in {digest.journal, *seers})
+        return sum(self._journals[journal].place.offset for journal in {digest.journal, *seers})
 
     def _seen_elsewhere(self, host: str) -> frozenset[str]:
         """The boots of a machine from which other runs sent something since."""
@@ -294,7 +297,8 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
     rules = loaded.explanation.rules if loaded.explanation else ""
-    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause"]), rules=rules or row.rules)
+    told = loaded.view.told(["state", "because", "cause", "mark"])
+    return msgspec.structs.replace(row, **told, rules=rules or row.rules)
 
 
 def stamp_of(directory: str) -> int:

@@ -216,7 +216,7 @@ class Follower(threading.Thread):
 
     def _show(self, run: str, row: RunRow) -> None:
         """Say how a run is, where that is not what was said before."""
-        brief = brief_of(self._storage, row.at(self._clock.now_ns(), self._ingest.lateness))
+        brief = brief_of(row.at(self._clock.now_ns(), self._ingest.lateness))
         # Time alone changes only the living: one that was late for too long comes back with something new.
         is_open = brief.state == RUNNING
         if is_open:
@@ -240,7 +240,7 @@ class Follower(threading.Thread):
         query = RunQuery(now_ns=0, where=Compare("state", "=", RUNNING), count=MOST_OPEN, is_counted=False)
         for row in self._storage.runs.query(query).runs:
             self._open[row.id] = row
-            self._shown[row.id] = brief_of(self._storage, row.at(self._clock.now_ns(), self._ingest.lateness))
+            self._shown[row.id] = brief_of(row.at(self._clock.now_ns(), self._ingest.lateness))
 
 
 def _same(one: RunBrief, other: RunBrief) -> bool:

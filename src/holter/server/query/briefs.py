@@ -5,23 +5,11 @@ from typing import Any
 
 import msgspec
 
-from holter.model.run_row import RunRow
+from holter.model.run_row import Mark, RunRow
+from holter.model.state import RUNNING
 from holter.storage.opening import Storage
 from holter.storage.run_fields import value_of
 from holter.wire.odd_numbers import in_words
-
-# The sentence that `with_mark` makes; only runs that have it are looked up.
-_MARKED = " (holter's own verdict: "
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """A person's word on how a run ended, or on what it died of (`cause`): when, who, why."""
-
-    state: str
-    reason: str
-    by: str
-    at: float
-    cause: str | None = None
 
 
 class RunBrief(msgspec.Struct, kw_only=True):
@@ -59,11 +47,10 @@ class RunBrief(msgspec.Struct, kw_only=True):
 _SAME = [name for name in RunBrief.__struct_fields__ if name not in ("mark", "values")]
 
 
-def brief_of(storage: Storage, row: RunRow, *, columns: Sequence[str] = ()) -> RunBrief:
+def brief_of(row: RunRow, columns: Sequence[str] = ()) -> RunBrief:
     """A run as it is at a moment, with some columns."""
     values = {name: in_words(value) for name in columns if (value := value_of(row, name)) is not None}
-    mark = last_mark(storage, row.id) if _MARKED in row.because else None
-    return RunBrief(**row.told(_SAME), mark=mark, values=values)
+    return RunBrief(**row.told(_SAME), mark=row.mark if row.state != RUNNING else None, values=values)
 
 
 def marks_of(storage: Storage, run: str) -> list[Mark]:
@@ -73,9 +60,3 @@ def marks_of(storage: Storage, run: str) -> list[Mark]:
         for event in storage.console.events(run, ["Marked", "CauseMarked"])
         for said in [event.fields]
     ]
-
-
-def last_mark(storage: Storage, run: str) -> Mark | None:
-    """The word on the state that holds."""
-    marks = [each for each in marks_of(storage, run) if each.cause is None]
-    return marks[-1] if marks and marks[-1].state else None

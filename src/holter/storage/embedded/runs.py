@@ -132,19 +132,6 @@ class SqliteRuns:
             rows = [_decode(row) for row in _whole_rows(connection, numbers)]
         return RunPage([row.at(query.now_ns, query.lateness) for row in rows], total)
 
-    def list_keys(self, project: str | None = None) -> list[str]:
-        """All names under `config.` and `summary.`."""
-        of_project = (
-            " WHERE EXISTS (SELECT 1 FROM kv v JOIN run r ON r.number = v.run WHERE v.key = k.number AND r.project = ?)"
-        )
-        everywhere = " WHERE EXISTS (SELECT 1 FROM kv v WHERE v.key = k.number)"
-        with self._database.read() as connection:
-            found = connection.execute(
-                f"SELECT k.name FROM key k{everywhere if project is None else of_project} ORDER BY k.name",
-                () if project is None else (project,),
-            )
-            return [name for [name] in found]
-
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""
         with self._database.read() as connection:

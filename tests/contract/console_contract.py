@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
 from holter.storage.opening import Storage, open_storage
-from holter.testing.port_contract import PROPERTY, RUN, PortContract
+from tests.contract.port_contract import PROPERTY, RUN, PortContract
 
 
 def batch(start: int, texts: list[str], *, rest: str = "") -> ConsoleBatch:

@@ -6,7 +6,7 @@ from multiprocessing.context import ForkServerProcess
 
 PROCESSES = multiprocessing.get_context("forkserver")
 # What they fork from has the suite loaded, no threads, and nothing else of the process that runs the tests.
-PROCESSES.set_forkserver_preload(["holter.testing.storage_contract"])
+PROCESSES.set_forkserver_preload(["tests.contract.storage_contract"])
 
 
 def start_process(target: Callable[..., None], /, *arguments: object, **named: object) -> ForkServerProcess:

@@ -10,8 +10,8 @@ import pytest
 from holter.model.run_row import RunRow
 from holter.storage.console import ConsoleBatch, ConsoleRange, Event
 from holter.storage.opening import Storage, open_storage
-from holter.testing.port_contract import RUN, PortContract
-from holter.testing.processes import start_process
+from tests.contract.port_contract import RUN, PortContract
+from tests.contract.processes import start_process
 
 BYTES = bytes(range(256)) * 100
 DIGEST = hashlib.sha256(BYTES).hexdigest()

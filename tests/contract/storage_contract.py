@@ -4,10 +4,10 @@ A test module makes a subclass of each with a fixture `url` that gives a place o
 rest. Nothing here knows which engine it is.
 """
 
-from holter.testing.console_contract import BlobsContract, ConsoleContract
-from holter.testing.runs_contract import RunsContract
-from holter.testing.series_contract import SeriesContract, SeriesSurvivalContract
-from holter.testing.survival_contract import SurvivalContract
+from tests.contract.console_contract import BlobsContract, ConsoleContract
+from tests.contract.runs_contract import RunsContract
+from tests.contract.series_contract import SeriesContract, SeriesSurvivalContract
+from tests.contract.survival_contract import SurvivalContract
 
 __all__ = [
     "BlobsContract",

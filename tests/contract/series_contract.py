@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from holter.errors import OffsetGap
 from holter.storage.opening import Storage, open_storage
 from holter.storage.series import Axis, Buckets, Line, Points, SeriesBatch, Window
-from holter.testing.port_contract import PROPERTY, RUN, PortContract
-from holter.testing.processes import PROCESSES, start_process
-from holter.testing.writes import Journal, Write, are_same, expected, long_journals, replay
+from tests.contract.port_contract import PROPERTY, RUN, PortContract
+from tests.contract.processes import PROCESSES, start_process
+from tests.contract.writes import Journal, Write, are_same, expected, long_journals, replay
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
