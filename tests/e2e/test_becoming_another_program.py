@@ -7,9 +7,7 @@ import sys
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.judge.gathering import gather
-from holter.catalog.judge.verdict import diagnose_run
-from holter.catalog.present.explanation import explained
+from holter.catalog.judge.verdict import explain
 from tests.e2e.programs import data_directory, only_run, run
 
 BEGIN = "import os, holter\nrun = holter.init(project='p')\nrun.log({'loss': 1.0})\n"
@@ -24,16 +22,16 @@ def test_after_the_fact_nobody_knows_how_the_other_program_ended(become: str) ->
     done = run(BEGIN + become, HOLTER_WITHOUT="sidecar")
     assert (done.returncode, done.stdout) == (0, "exported\n")
     loaded = only_run()
-    told = diagnose_run(loaded)
+    told = explain(loaded).diagnosis
     assert told.cause == "unknown"
     assert told.confidence <= 0.5
-    unseen = explained(loaded, gather(loaded)).not_observable
+    unseen = told.not_observable
     assert any("became another program (" in each.because and "echo)" in each.because for each in unseen)
 
 
 def test_one_that_could_not_is_watched_as_before() -> None:
     run(BEGIN + FAILS + "os.kill(os.getpid(), 9)", HOLTER_WITHOUT="sidecar")
-    assert diagnose_run(only_run()).cause == "killed"
+    assert explain(only_run()).diagnosis.cause == "killed"
 
 
 def test_with_a_sidecar_its_end_is_seen() -> None:

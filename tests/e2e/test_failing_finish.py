@@ -3,7 +3,7 @@
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.judge.verdict import diagnose_run
+from holter.catalog.judge.verdict import explain
 from holter.catalog.read.run_view import LoadedRun
 from holter.model.records import Raised
 from holter.model.verdicts import Diagnosis
@@ -67,7 +67,7 @@ def all_runs() -> list[LoadedRun]:
 def told() -> tuple[str, Diagnosis, list[Raised]]:
     loaded = only_run()
     kept = [each for each in said(loaded.view.directory, Raised) if isinstance(each, Raised)]
-    return loaded.view.state, diagnose_run(loaded), kept
+    return loaded.view.state, explain(loaded).diagnosis, kept
 
 
 @pytest.mark.parametrize("end", [RERAISED, IN_FINALLY, WENT_ON, LEFT, FOLLOWS, ANOTHER_FOLLOWS])
@@ -108,7 +108,7 @@ def test_a_good_finish_in_an_except_block_is_a_good_end() -> None:
 
 def test_what_follows_another_run_is_not_the_cause_of_an_earlier_one() -> None:
     run(TRAINING + AFTER_ANOTHER_RUN, HOLTER_WITHOUT="sidecar")
-    causes = {loaded.view.state: diagnose_run(loaded).cause for loaded in all_runs()}
+    causes = {loaded.view.state: explain(loaded).diagnosis.cause for loaded in all_runs()}
     assert causes == {"failed": "nonzero-exit", "finished": None}
 
 

@@ -46,7 +46,7 @@ def test_a_failure_while_the_end_is_told_does_not_change_the_exit_code() -> None
         import sys
         from holter.launcher import closing_words
         from holter.launcher.launching import launch
-        def fails(*_): raise ZeroDivisionError("a defect")
+        def fails(*_, **__): raise ZeroDivisionError("a defect")
         closing_words.say_how_it_ended = fails
         sys.exit(launch(sys.argv[1:], {}, {}))
         """

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.present.explanation import LEFT_IN_ORDER, unheard_request
+from holter.catalog.judge.explaining import LEFT_IN_ORDER, unheard_request
 from holter.catalog.present.impersonal import impersonal as without_names
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import Evidence

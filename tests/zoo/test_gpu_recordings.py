@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.judge.gathering import gather
-from holter.catalog.judge.verdict import diagnose_run
+from holter.catalog.judge.verdict import explain, judge
 from holter.catalog.read.run_view import LoadedRun, load_run
 from holter.model.state import Lateness
 from tests.zoo.fault import Fault
@@ -49,7 +49,7 @@ def load(recorded: Path, mode: str, fault: Fault) -> LoadedRun:
 )
 def test_a_death_on_a_gpu_is_told_right(recorded: Path, fault: Fault, mode: str) -> None:
     loaded = load(recorded, mode, fault)
-    found = diagnose_run(loaded)
+    found = explain(judge(loaded)).diagnosis
     assert (loaded.view.state, found.cause) == (fault.state, fault.cause)
     if fault.cause and found.confidence < 0.9:
         assert fault.name.startswith(("leaves no memory for cuBLAS", "raises at a loss")), found
@@ -57,12 +57,12 @@ def test_a_death_on_a_gpu_is_told_right(recorded: Path, fault: Fault, mode: str)
 
 def test_who_held_the_gpu_is_told(recorded: Path) -> None:
     [fault] = [each for each in FAULTS if each.name.startswith("shares the GPU")]
-    found = diagnose_run(load(recorded, "client", fault))
+    found = explain(judge(load(recorded, "client", fault))).diagnosis
     assert "gpu-shared" in found.contributing
     assert any("of the GPU: end it" in each for each in found.advice)
 
 
 def test_a_fault_of_a_kernel_is_seen_by_the_driver_too(recorded: Path) -> None:
     [fault] = [each for each in FAULTS if each.name == "writes to an address that is not its own"]
-    assert any("Xid 31" in fact.text for fact in diagnose_run(load(recorded, "client", fault)).evidence)
+    assert any("Xid 31" in fact.text for fact in explain(judge(load(recorded, "client", fault))).diagnosis.evidence)
     assert gather(load(recorded, "client", fault)).state == "failed"

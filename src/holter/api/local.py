@@ -50,11 +50,9 @@ class LocalSource:
 
     def verdict(self, run: str) -> dict[str, Any]:
         """Why it ended."""
-        from holter.catalog.judge.gathering import gather
         from holter.catalog.present.explanation import as_json
 
-        loaded = self._load(run)
-        return dict(msgspec.to_builtins(as_json(loaded, gather(loaded))))
+        return dict(msgspec.to_builtins(as_json(self._load(run))))
 
     def edit(self, run: str, changes: Mapping[str, Any]) -> None:
         """Change what people call it."""

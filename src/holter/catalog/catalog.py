@@ -2,15 +2,16 @@
 
 import os
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 
 from holter.catalog.change.completion import complete, complete_files
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.judge.verdict import judge
 from holter.catalog.read.ended_runs import EndedRuns
-from holter.catalog.read.run_view import LoadedRun, is_awaited, load_run
+from holter.catalog.read.run_view import LoadedRun, is_awaited, put_together, read_digests
 from holter.catalog.read.unreadable import reason_of, unreadable_row
 from holter.errors import JournalError, NoRun, Unreadable
+from holter.journal.digest import Digest
 from holter.journal.rundir import run_directory
 from holter.model.records import KERNEL
 from holter.model.run_row import RunRow
@@ -24,11 +25,15 @@ class Catalog:
     """Reads one data directory. Completes on the way what a sidecar that died could not write any more.
 
     Args:
-        now_ns: the time by the clock of the runs' machines, where that is known to differ from ours.
+        now_ns: the time by the clock of the machine that wrote these journals, where that is known to differ from ours.
     """
 
     def __init__(
-        self, data: str, lateness: Lateness | None = None, *, now_ns: Callable[[], int] = time.time_ns
+        self,
+        data: str,
+        lateness: Lateness | None = None,
+        *,
+        now_ns: Callable[[Sequence[Digest]], int] = lambda _: time.time_ns(),
     ) -> None:
         self.data = data
         self.unreadable: dict[str, str] = {}
@@ -61,7 +66,7 @@ class Catalog:
         """
         directory = run_directory(self.data, run)
         deadline = time.monotonic() + patience_s
-        while (loaded := self._load(directory)) and is_awaited(loaded.digests, self._now_ns()):
+        while (loaded := self._load(directory)) and is_awaited(loaded.digests, self._now_ns(loaded.digests)):
             if time.monotonic() > deadline:
                 loaded = self._load(directory, is_patient=False)
                 break
@@ -112,7 +117,9 @@ class Catalog:
 
     def _load(self, directory: str, *, is_patient: bool = True) -> LoadedRun | None:
         try:
-            return load_run(directory, now_ns=self._now_ns(), lateness=self._lateness, is_patient=is_patient)
+            digests = read_digests(directory)
+            now_ns = self._now_ns(digests)
+            return put_together(directory, digests, now_ns=now_ns, lateness=self._lateness, is_patient=is_patient)
         except (JournalError, OSError):
             raise
         except Exception as error:  # the boundary: what one run says ends no look at all of them
@@ -135,7 +142,7 @@ class Catalog:
             return None
         if loaded is None:
             return None
-        if loaded.outcome.is_final:
+        if loaded.outcome.is_final and not is_awaited(loaded.digests, self._now_ns(loaded.digests)):
             complete(loaded)
         loaded = judge(loaded)
         if loaded.is_settled:

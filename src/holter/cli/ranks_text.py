@@ -1,52 +1,15 @@
-"""Several processes of a run in a few lines: who died first, who was dragged along, who kept the others waiting."""
+"""Several processes of a run, a line for each."""
 
-from collections.abc import Iterator
-
-from holter.catalog.present.journal_account import wait_status
 from holter.cli.figures import clock_time, plural
-from holter.diagnosis.causality.ranks import find_laggard, order_of_death
-from holter.model.evidence import End, Evidence
-
-MOST = 16
+from holter.model.verdicts import Explanation
 
 
-def ranks_lines(evidence: Evidence, *, now: float) -> list[str]:
-    """A line for each rank by the time of its end; nothing for a run of one process. Pure."""
-    ranks = [end for end in evidence.ranks if end.rank is not None]
-    if len(ranks) < 2:
-        return []
-    order = order_of_death(evidence.ranks)
-    laggard = find_laggard(evidence)
-    first = order.first if order else None
-    dragged = order.followers if order else ()
+def ranks_lines(explanation: Explanation, *, now: float) -> list[str]:
+    """In the order in which they are told; nothing for a run of one process. Pure."""
     lines = [
-        _line(end, first, is_dragged=end in dragged, is_laggard=end is laggard, now=now)
-        for end in sorted(ranks, key=lambda end: (end is not first, end.at_ns))
+        f"rank {each.rank}{f' on {each.host}' if each.host else ''}  "
+        f"{clock_time(each.at, now) if each.at else ''}  {each.text}"
+        for each in explanation.ranks
     ]
-    return [*lines[:MOST], *([f"and {plural(len(lines) - MOST, 'more rank')}"] if len(lines) > MOST else [])]
-
-
-def _line(end: End, first: End | None, /, *, is_dragged: bool, is_laggard: bool, now: float) -> str:
-    step = f"step {end.last_step:,}" if end.last_step is not None else "no step"
-    roles = list(_roles(end, first, is_dragged=is_dragged, is_laggard=is_laggard))
-    role = f": {', '.join(roles)}" if roles else ""
-    time = clock_time(end.at_ns / 1e9, now) if end.at_ns else ""
-    host = f" on {end.host}" if end.host else ""
-    return f"rank {end.rank}{host}  {time}  {step}, {_how(end)}{role}"
-
-
-def _roles(end: End, first: End | None, /, *, is_dragged: bool, is_laggard: bool) -> Iterator[str]:
-    if end is first:
-        yield "died first"
-    if is_dragged and first is not None:
-        yield f"dragged along {max(0.0, (end.at_ns - first.at_ns) / 1e9):.1f} s later"
-    if is_laggard:
-        yield "the others waited for it"
-
-
-def _how(end: End) -> str:
-    if end.status is not None:
-        return wait_status(end.status)
-    if end.finished is not None and not end.finished.is_leaving:
-        return "ended the run"
-    return "still there" if end.is_alive else "nobody saw how it ended"
+    more = explanation.more_ranks
+    return [*lines, *([f"and {plural(more, 'more rank')}"] if more else [])]

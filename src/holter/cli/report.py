@@ -6,18 +6,18 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.present.journal_account import SOURCES, wait_status
+from holter.catalog.present.last_word import reason
 from holter.catalog.read.damage import Damage
+from holter.catalog.read.journal_account import SOURCES, wait_status
 from holter.catalog.read.run_view import PROGRAM, LoadedRun, process_of
-from holter.catalog.read.stacks import Stack
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Lost, Noted
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
+from holter.model.verdicts import Stack
 
-NO_STACK = Stack()
 MOST_PAIRS = 60
 MOST_TEXT = 1000
 
@@ -37,16 +37,6 @@ def headline(loaded: LoadedRun, seen: Look) -> str:
     return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(told)}"
 
 
-def reason(loaded: LoadedRun) -> str:
-    """Why it ended, with the cause by its name; where no rule spoke, how."""
-    diagnosis = loaded.diagnosis
-    if diagnosis is None or diagnosis.cause is None or loaded.outcome.because != loaded.by_itself.because:
-        return loaded.outcome.because  # a person's own word comes with holter's
-    if diagnosis.cause == "unknown":
-        return f"{loaded.outcome.because} (why is unknown)"
-    return f"{diagnosis.title.rstrip('.')} ({diagnosis.cause})"
-
-
 def sections(
     loaded: LoadedRun,
     damage: Sequence[Damage],
@@ -54,9 +44,9 @@ def sections(
     used_bytes: int,
     now: float,
     console: Sequence[str] = (),
-    stack: Stack = NO_STACK,
 ) -> list[Section]:
     """All that there is to say; a section without lines is left out."""
+    stack = loaded.explanation.stack if loaded.explanation is not None else Stack()
     found = [
         Section("run", _pairs(_identity(loaded.view, now))),
         Section("config", _pairs(flat(loaded.view.config))),

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.judge.gathering import gather
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.present.death_card import render
 from holter.catalog.present.deaths import Death, death_of
@@ -33,9 +32,8 @@ def explain(run: KernelRun) -> dict[str, Any]:
     """
     the_scribe().drain(WRITTEN_WITHIN_S)
     loaded = _richest(run)
-    evidence = gather(loaded)
-    told = as_json(loaded, evidence)
-    death = death_of(loaded, evidence, now=time.time())
+    told = as_json(loaded)
+    death = death_of(loaded, now=time.time())
     is_well = loaded.view.state == FINISHED
     if is_well and not run.wish:
         told |= {"title": LEFT, "advice": [STAY]}

@@ -2,18 +2,20 @@
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+
+import msgspec
 
 from holter.catalog.judge.verdict import judge
-from holter.catalog.read.run_view import LoadedRun, awaited_evidence, load_run, newest_clients
+from holter.catalog.present.last_word import how_it_ended
+from holter.catalog.read.run_view import LoadedRun, load_run, newest_clients
 from holter.errors import JournalError
-from holter.model.records import ChildExited, Exited
-from holter.model.run_row import RunRow
+from holter.model.records import ChildExited
 from holter.model.state import FINISHED, Lateness
 from holter.probes.schedulers import is_scheduled
 from holter.recording.login import rows_in_words
 from holter.recording.voice import Voice
-from holter.wire.way_back import OnServer
+from holter.wire.way_back import HowItEnded, OnServer
 
 # The sidecar asks the kernel and the scheduler: the shell must not wait long for that.
 PATIENCE_S = 1.5
@@ -21,29 +23,57 @@ PATIENCE_S = 1.5
 GLANCE_S = 0.06
 # With 128 + n a shell tells of a command that signal n ended.
 SHELL_CODE = 128
-POLL_S = 0.02
 
 
-def say_how_it_ended(directory: str, voice: Voice, on_server: Collection[OnServer] | None, /) -> None:
-    """Two or three lines; with `quiet` only those of a verdict, and these only for what did not finish.
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """What the launcher itself knows of the end."""
 
-    Args:
-        on_server: what is known to have reached the server by now; None where the run stays here.
-    """
+    status: int
+    on_server: Collection[OnServer] | None
+    """What is known to have reached the server by now; None where the run stays here."""
+    told: Callable[[float], HowItEnded | None]
+    """Waits so many seconds for the sidecar's word."""
+
+
+def say_how_it_ended(directory: str, voice: Voice, *, ending: Ending) -> None:
+    """Two or three lines; with `quiet` only those of a verdict, and these only for what did not finish."""
     try:
-        loaded = _load(directory)
+        told = _hear(ending) or _look(directory, ending)
     except (JournalError, OSError):
         return  # whoever asks for the run will be told
+    if told is None:
+        return
+    run = os.path.basename(directory)
+    if told.state == FINISHED:
+        voice.tell(f"{told.name} finished {_figures(told, run, ending)}; `holter show {run}`")
+        return
+    voice.warn("end", f"{told.name} {told.state} {_figures(told, run, ending)}: {told.why}")
+    if told.advice:
+        voice.warn("advice", f"what to do: {told.advice}")
+    voice.tell(f"`holter why {run}` shows the evidence, `holter show {run}` the run")
+
+
+def _hear(ending: Ending) -> HowItEnded | None:
+    """What the sidecar found out. An exit code and a printed exception speak for themselves; of a signal others know
+    who sent it and why."""
+    if ending.status == 0:
+        return None
+    return ending.told(PATIENCE_S if may_hide_a_signal(ending.status) or is_scheduled(os.environ) else GLANCE_S)
+
+
+def _look(directory: str, ending: Ending) -> HowItEnded | None:
+    """The same from the journals, where the sidecar takes longer; unless it is to tell of a child's death too."""
+    loaded = load_run(directory, now_ns=time.time_ns(), lateness=Lateness())
     if loaded is None:
-        return
-    view = loaded.view
-    if view.state == FINISHED:
-        voice.tell(f"{view.name} finished {_figures(view, on_server)}; `holter show {view.id}`")
-        return
-    voice.warn("end", f"{view.name} {view.state} {_figures(view, on_server)}: {_why(loaded)}")
-    for advice in loaded.diagnosis.advice[:1] if loaded.diagnosis else ():
-        voice.warn("advice", f"what to do: {advice}")
-    voice.tell(f"`holter why {view.id}` shows the evidence, `holter show {view.id}` the run")
+        return None
+    told = ending.told(PATIENCE_S) if loaded.by_itself.state != FINISHED and has_lost_a_child(loaded) else None
+    return told or how_it_ended(judge(loaded))
+
+
+def has_lost_a_child(loaded: LoadedRun) -> bool:
+    """Whether a signal may have ended one."""
+    began_ns = min((each.opened.at_ns for each in newest_clients(loaded.digests)), default=0)
+    return any(may_hide_a_signal(each.status) for each in loaded.said(ChildExited) if each.at_ns >= began_ns)
 
 
 def get_ready() -> None:
@@ -55,48 +85,14 @@ def get_ready() -> None:
     loading.load_rules()
 
 
-def _load(directory: str) -> LoadedRun | None:
-    """Wait a moment for what the sidecar finds out about a command that did not finish, where that may matter."""
-    began = time.monotonic()
-    while True:
-        loaded = load_run(directory, now_ns=time.time_ns(), lateness=Lateness())
-        if loaded is None or loaded.by_itself.state == FINISHED:
-            break
-        if not awaited_evidence(loaded.digests, time.time_ns()) or time.monotonic() - began > patience_s(loaded):
-            break
-        time.sleep(POLL_S)
-    return judge(loaded) if loaded else None
-
-
-def patience_s(loaded: LoadedRun) -> float:
-    """An exit code and a printed exception speak for themselves; of a signal others know who sent it and why."""
-    newest = newest_clients(loaded.digests)
-    began_ns = min((each.opened.at_ns for each in newest), default=0)
-    exits = [record for record in loaded.said(Exited) if record.at_ns >= began_ns]
-    children = [record for record in loaded.said(ChildExited) if record.at_ns >= began_ns]
-    statuses = [record.status for record in [*exits, *children]]
-    if any(_may_hide_a_signal(status) for status in statuses) or is_scheduled(os.environ):
-        return PATIENCE_S
-    has_sidecar_seen_it = any(record.source != "wait" for record in exits)
-    return 0.0 if has_sidecar_seen_it else GLANCE_S
-
-
-def _may_hide_a_signal(status: int | None) -> bool:
+def may_hide_a_signal(status: int | None) -> bool:
+    """Whether a signal ended the process, or, as a shell tells it, a child of it."""
     return status is not None and (os.WIFSIGNALED(status) or os.WEXITSTATUS(status) > SHELL_CODE)
 
 
-def _why(loaded: LoadedRun) -> str:
-    diagnosis = loaded.diagnosis
-    if diagnosis is None or not diagnosis.cause:
-        return loaded.outcome.because
-    if diagnosis.cause == "unknown":
-        return f"{loaded.outcome.because} (why is unknown)"
-    return f"{diagnosis.title.rstrip('.')} ({diagnosis.cause})"
-
-
-def _figures(view: RunRow, on_server: Collection[OnServer] | None) -> str:
-    rows = f"{view.rows:,} row{'' if view.rows == 1 else 's'}"
-    if on_server is not None:
-        there, is_stuck = sum(each.rows for each in on_server), any(each.is_stuck for each in on_server)
-        rows = rows_in_words(view.rows, there, run=view.id, is_stuck=is_stuck)
-    return f"after {view.duration_s:,.1f} s{f' with {rows}' if view.rows else ''}"
+def _figures(told: HowItEnded, run: str, ending: Ending, /) -> str:
+    rows = f"{told.rows:,} row{'' if told.rows == 1 else 's'}"
+    if ending.on_server is not None:
+        there, is_stuck = sum(each.rows for each in ending.on_server), any(each.is_stuck for each in ending.on_server)
+        rows = rows_in_words(told.rows, there, run=run, is_stuck=is_stuck)
+    return f"after {told.duration_s:,.1f} s{f' with {rows}' if told.rows else ''}"

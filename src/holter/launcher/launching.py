@@ -90,7 +90,7 @@ class _Launch:
         self._harmlessly(lambda: self.recorded.ended(pid, ending))
         if self.output is not None:
             self.output.drain(attendant.may_wait)
-        self._harmlessly(self._say_how_it_ended)
+        self._harmlessly(lambda: self._say_how_it_ended(ending.status))
         code = os.waitstatus_to_exitcode(ending.status)
         return code if code >= 0 else 128 - code
 
@@ -126,11 +126,16 @@ class _Launch:
         with contextlib.suppress(RuntimeError):  # there is no room for a thread
             timer.start()
 
-    def _say_how_it_ended(self) -> None:
-        from holter.launcher.closing_words import say_how_it_ended
+    def _say_how_it_ended(self, status: int) -> None:
+        from holter.launcher.closing_words import Ending, say_how_it_ended
 
-        on_server = list(self.link.on_server.values()) if self.link is not None and self.is_sent else None
-        say_how_it_ended(self.attempt.directory, self.voice, on_server)
+        link = self.link
+        ending = Ending(
+            status=status,
+            on_server=list(link.on_server.values()) if link is not None and self.is_sent else None,
+            told=link.how_it_ended if link is not None else lambda _: None,
+        )
+        say_how_it_ended(self.attempt.directory, self.voice, ending=ending)
 
     def _open_output(self) -> None:
         """Without the means to move output, the command has what we have: it is only not kept then."""

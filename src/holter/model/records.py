@@ -380,6 +380,15 @@ class KernelAsked(Record, frozen=True, kw_only=True):
     """A cell was running."""
 
 
+class Judged(Record, frozen=True, kw_only=True):
+    """What the rules made of the end of the run. It holds until there is more evidence than was weighed."""
+
+    weighed: str
+    """Stands for the evidence, as `weight_of` has it."""
+    found: dict[str, Any] = {}
+    """An `Explanation`."""
+
+
 class Masked(Record, frozen=True, kw_only=True):
     """How many different secrets the writer of this journal has hidden so far, by kind and place; none of them."""
 
@@ -418,6 +427,7 @@ KINDS: dict[int, type[Record]] = {
     30: KernelAsked,
     31: Masked,
     32: CauseMarked,
+    33: Judged,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
@@ -441,5 +451,6 @@ LASTING = (
     Looked,
     Edited,
     KernelAsked,
+    Judged,
 )
 """Repeated at the start of each segment, so that the last one tells the whole story."""

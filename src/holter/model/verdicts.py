@@ -94,3 +94,54 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     not_observable: tuple[NotObservable, ...] = ()
     curves: tuple[str, ...] = ()
     """What shows it on the page, the best first: a panel of the machine, `disk`, `metric` or `loss`."""
+
+
+class Stack(msgspec.Struct, frozen=True):
+    """Where the program was when it died: lines, and what they are."""
+
+    title: str = ""
+    lines: tuple[str, ...] = ()
+
+
+class FatalCell(msgspec.Struct, frozen=True, kw_only=True):
+    """The cell of a notebook in which its run ended."""
+
+    number: int
+    """The 12 of `In[12]`; 0 for a cell that is not kept in the history."""
+    source: str
+    ran_s: float
+    """From its beginning to the end of the run."""
+
+
+class RankEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How one of several processes ended, in words; `at` is in seconds since 1970, 0 where nobody knows."""
+
+    rank: int
+    host: str
+    at: float
+    text: str
+
+
+class MemoryLimit(msgspec.Struct, frozen=True):
+    """The least memory that anything allowed a run, and whose limit that is."""
+
+    size_bytes: float
+    whose: str
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A diagnosis and all that is told beside it. Made once, kept with the run, read by everybody who tells of it."""
+
+    diagnosis: Diagnosis
+    rules: str = ""
+    """Stands for the rules that were asked; empty where none were, because the run lives or finished."""
+    may_change: bool = False
+    """Nobody who was there has asked everybody, or a scheduler may say more about it later."""
+    stack: Stack = Stack()
+    cell: FatalCell | None = None
+    ranks: tuple[RankEnd, ...] = ()
+    more_ranks: int = 0
+    """How many there are beside these."""
+    printed: tuple[str, ...] = ()
+    """The end of what the cell printed."""
+    memory_limit: MemoryLimit | None = None

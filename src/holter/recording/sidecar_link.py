@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holter.recording.spawning import sockets, spawn_sidecar
 from holter.recording.threads import start_quietly
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, Look, OnServer, Say, Stop, Watch, encode, messages
+from holter.wire.way_back import Ended, HowItEnded, Look, OnServer, Say, Stop, ToClient, Watch, encode, messages
 
 if TYPE_CHECKING:
     import _socket
@@ -56,6 +56,8 @@ class SidecarLink:
         self._may_mention = may_mention
         self.on_server: dict[str, OnServer] = {}
         """How much of each journal has reached a server, as far as the sidecar has said."""
+        self._how_it_ended: HowItEnded | None = None
+        self._is_through = threading.Event()
         self._stoppable: set[str] = set()
         self._socket: _socket.socket | None = None
 
@@ -78,6 +80,11 @@ class SidecarLink:
     def look(self, directory: str) -> bool:
         """Tell it that a run's journal has something that should not wait; false where there is no sidecar."""
         return self._send(encode(Look(directory=directory)))
+
+    def how_it_ended(self, within_s: float) -> HowItEnded | None:
+        """Wait for the sidecar's word on a command; None where that takes longer, or it has left without one."""
+        self._is_through.wait(within_s)
+        return self._how_it_ended
 
     def after_fork(self) -> None:
         """In a forked child: the link is the parent's."""
@@ -110,8 +117,11 @@ class SidecarLink:
         for message in messages(ours):
             self._understand(message)
 
-    def _understand(self, message: Say | Stop | OnServer) -> None:
+    def _understand(self, message: ToClient) -> None:
         match message:
+            case HowItEnded():
+                self._how_it_ended = message
+                self._is_through.set()
             case OnServer():
                 self.on_server[message.journal] = message
             case Say() if not message.is_by_the_way:

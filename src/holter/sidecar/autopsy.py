@@ -13,6 +13,7 @@ import msgspec
 from holter.model.clock import Clock
 from holter.model.evidence import ALL_ASKED, Asked, Counters, Finding, Holder, KernelLog, Surroundings, Unseen
 from holter.model.records import Record
+from holter.model.state import FINISHED, RUNNING, Lateness
 from holter.model.witnesses import KERNEL_LOG
 from holter.probes.postmortem.answers import answer
 from holter.probes.schedulers import is_scheduled
@@ -21,6 +22,7 @@ from holter.sidecar.last_known import places
 
 if TYPE_CHECKING:
     from holter.probes.postmortem.gpu_events import GpuWatch
+    from holter.wire.way_back import HowItEnded
 
 # All that can answer at once does so in a fifth of this; a scheduler may take longer.
 WITHIN_S = 6.0
@@ -117,8 +119,12 @@ class Autopsy:
         self._job_output = ""
         self._has_scheduler = False
         """It answered at the beginning."""
+        self._has_ended = False
+        """A process of the run itself is among the dead."""
         self._is_closed = False
         self.gpu: GpuWatch | None = None
+        self.word: HowItEnded | None = None
+        """What is to be said to those who wait for the end; whoever has said it takes it out."""
         if is_scheduled(os.environ):
             threading.Thread(target=self._guarded, args=(self._meet_scheduler,), name="job", daemon=True).start()
 
@@ -192,6 +198,9 @@ class Autopsy:
                 if not death.is_child:
                     hears_exits = self._hears_exits and death.pid not in self._missed
                     self._say(ALL_ASKED, Asked(hears_exits=hears_exits), pid=death.pid)
+                    self._has_ended = True
+            if self._has_ended and not self._waiting:
+                self._guarded(self._judge)
 
     def _ask_for_senders(self, deaths: list[Death]) -> None:
         from holter.journal.signal_log import read_signal_log
@@ -295,6 +304,20 @@ class Autopsy:
             job = msgspec.structs.replace(known, state="", reason="", exit_code="")
             self._job_output, self._has_scheduler = known.output, True
         self._say("job", job)
+
+    def _judge(self) -> None:
+        """Say why the run has ended, where it has: whoever asks reads that, here and where it is sent to."""
+        from holter.catalog.judge.verdict import as_record, judge_anew
+        from holter.catalog.present.last_word import how_it_ended
+        from holter.catalog.read.run_view import load_run
+
+        loaded = load_run(self._directory, now_ns=self._clock.now_ns(), lateness=Lateness())
+        if loaded is None or loaded.by_itself.state == RUNNING:
+            return
+        judged = judge_anew(loaded) if loaded.by_itself.state != FINISHED else loaded
+        if (record := as_record(judged)) is not None and not self._is_closed:
+            self._keep(record)
+        self.word = how_it_ended(judged)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

@@ -15,7 +15,7 @@ from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.sharing import Lead, take_lead
 from holter.sidecar.stopping import StopWishes
 from holter.sidecar.watched import WatchedRun
-from holter.wire.way_back import Ended, Lines, Look, OnServer, Stop, Watch, decode_to_sidecar, encode
+from holter.wire.way_back import Ended, HowItEnded, Lines, Look, OnServer, Stop, Watch, decode_to_sidecar, encode
 
 TICK_S = 1.0
 # How often the handlers of a command are looked at that has just begun.
@@ -134,7 +134,10 @@ class Sidecar:
         urgent = False
         for directory, (watched, lead) in list(self._runs.items()):
             urgent = watched.look_for_deaths() or urgent
-            if not watched.processes and watched.files.finish() and watched.autopsy.finish():
+            is_over = not watched.processes and watched.files.finish() and watched.autopsy.finish()
+            if watched.autopsy.word is not None:  # somebody waits for it
+                self._pass_on_words()
+            if is_over:
                 del self._runs[directory], self._wishes[directory]
                 _close(watched, lead)
             urgent = urgent or watched.files.is_urgent or (not watched.processes and watched.autopsy.is_busy)
@@ -192,7 +195,7 @@ class Sidecar:
         """What the user should know of the upload, and of secrets that the program printed."""
         for directory, (watched, _) in self._runs.items():
             for word in watched.words():
-                self._say(directory, encode(word), to_all=isinstance(word, OnServer))
+                self._say(directory, encode(word), to_all=isinstance(word, OnServer | HowItEnded))
 
     def _say(self, directory: str, line: bytes, *, to_all: bool = False) -> None:
         """To the processes that record a run; to `holter run` only for a program that knows nothing of us.

@@ -28,7 +28,7 @@ from holter.sidecar.counting import Counting
 from holter.sidecar.keeping import Keeper
 from holter.sidecar.last_known import LastKnown
 from holter.sidecar.syncing import Syncer
-from holter.wire.way_back import Ended, OnServer, Say, Watch
+from holter.wire.way_back import Ended, HowItEnded, OnServer, Say, Watch
 
 if TYPE_CHECKING:
     from holter.sidecar.uploading import Uploader
@@ -157,7 +157,7 @@ class WatchedRun:
             pids = tuple(each.watch.pid for each in self.processes if not each.died_at_ns)
             self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
 
-    def words(self) -> Iterator[Say | OnServer]:
+    def words(self) -> Iterator[Say | OnServer | HowItEnded]:
         """What the user should know, each once."""
         if self.masking.counts and not self._has_told_masked:
             self._has_told_masked = True
@@ -165,6 +165,9 @@ class WatchedRun:
             yield Say(cause=f"masked {self.run}", text=text, is_by_the_way=True)
         while self.uploader is not None and not self.uploader.words.empty():
             yield self.uploader.words.get()
+        if (word := self.autopsy.word) is not None:
+            self.autopsy.word = None
+            yield word
 
     def look_for_deaths(self) -> bool:
         """Record who died and how; true while a process of the run is dead whose status is still awaited."""

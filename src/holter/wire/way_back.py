@@ -119,8 +119,19 @@ class OnServer(msgspec.Struct, tag="on-server", frozen=True, kw_only=True, omit_
     """Nothing can be sent just now."""
 
 
+class HowItEnded(msgspec.Struct, tag="how-it-ended", frozen=True, kw_only=True, omit_defaults=True):
+    """To `holter run`: how and why the run ended, as whoever asks is told from now on."""
+
+    name: str
+    state: str
+    why: str
+    advice: str = ""
+    rows: int = 0
+    duration_s: float = 0.0
+
+
 ToSidecar = Watch | Ended | Look
-ToClient = Say | Stop | OnServer
+ToClient = Say | Stop | OnServer | HowItEnded
 
 
 _encode = msgspec.json.Encoder().encode

@@ -7,7 +7,7 @@ import msgspec
 from holter.catalog.present.death_card import render, sparkline
 from holter.catalog.present.deaths import Curve, Death
 from holter.model.records import CellStarted, HeldVariable
-from holter.model.verdicts import CauseMark
+from holter.model.verdicts import CauseMark, MemoryLimit
 
 MIB = 1 << 20
 DEATH = Death(
@@ -24,7 +24,9 @@ DEATH = Death(
     cell=CellStarted(at_ns=0, ordinal=2, number=7, source="for x in loader:\n\ttrain(x)\n"),
     has_seen_cells=True,
     cell_s=21.0,
-    curve=Curve(((-20.0, 100.0 * MIB), (-10.0, 256.0 * MIB), (0.0, 512.0 * MIB)), 512.0 * MIB, "its memory limit"),
+    curve=Curve(
+        ((-20.0, 100.0 * MIB), (-10.0, 256.0 * MIB), (0.0, 512.0 * MIB)), MemoryLimit(512.0 * MIB, "its memory limit")
+    ),
     variables=(HeldVariable(name="cache", type="dict", what="300 items", host_bytes=380 * MIB, gpu_bytes=2 * MIB),),
     output=("epoch 17",),
     stack=(),
@@ -119,7 +121,7 @@ def test_long_cells_and_lines_are_cut() -> None:
 
 
 def test_a_curve_far_below_its_limit_has_a_scale_of_its_own() -> None:
-    curve = Curve(((-1.0, 10.0), (0.0, 20.0)), 1e9, "the machine's memory")
+    curve = Curve(((-1.0, 10.0), (0.0, 20.0)), MemoryLimit(1e9, "the machine's memory"))
     shown = render(msgspec.structs.replace(DEATH, curve=curve))
     assert "▅█  10 B to 20 B" in shown.text
     assert "stroke-dasharray" not in shown.html

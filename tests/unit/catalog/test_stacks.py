@@ -2,8 +2,9 @@
 
 import pytest
 
-from holter.catalog.read.stacks import Stack, share_faults, stack_of
+from holter.catalog.read.stacks import share_faults, stack_of
 from holter.model.evidence import End
+from holter.model.verdicts import Stack
 from tests.causes.specimens import before, evidence, exited, failed, raised, signalled
 
 LOG = 'Fatal Python error: Aborted\n\nCurrent thread 0x01 (most recent call first):\n  File "a.py", line 4 in f\n'

@@ -1,15 +1,15 @@
 """A run over which holter itself fails is one line of the list, and no more."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holter.catalog import catalog as module
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import LoadedRun, load_run
+from holter.catalog.read.run_view import read_digests
 from holter.cli.main import main
 from holter.errors import Unreadable
+from holter.journal.digest import Digest
 from tests.unit.catalog.journals import Journal, elsewhere, named
 
 
@@ -19,12 +19,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for run in ("odd", "well"):
         Journal(tmp_path / "runs" / run, elsewhere()).say(named(run)).log(range(3)).close()
 
-    def load(directory: str, **more: Any) -> LoadedRun | None:
+    def read(directory: str) -> list[Digest]:
         if directory.endswith("odd"):
             raise OverflowError("too large\x1b[2J\nby far")
-        return load_run(directory, **more)
+        return read_digests(directory)
 
-    monkeypatch.setattr(module, "load_run", load)
+    monkeypatch.setattr(module, "read_digests", read)
     return tmp_path
 
 

@@ -6,17 +6,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.judge import verdict
-from holter.catalog.judge.gathering import gather
 from holter.catalog.judge.inquiry import inquire
-from holter.catalog.present.explanation import explained
+from holter.catalog.present.explanation import as_json
 from holter.catalog.read.run_view import LoadedRun, awaited_evidence, load_run
 from holter.journal.rundir import list_segments
 from holter.model.evidence import ALL_ASKED, Evidence
-from holter.model.records import Exited, Finished, Looked, Raised
+from holter.model.records import Exited, Finished, Judged, Looked, Marked, Raised
 from holter.model.state import Lateness
 from holter.model.verdicts import Diagnosis
 from holter.probes.postmortem import asking
@@ -104,6 +104,88 @@ def test_a_verdict_is_remembered_until_somebody_adds_evidence(directory: Path, m
     assert len(asked) == 2
 
 
+def keep(directory: Path, monkeypatch: pytest.MonkeyPatch, *, rules: str) -> None:
+    """Judge a run as its sidecar does."""
+    with monkeypatch.context() as then:
+        then.setattr(verdict, "rules_stamp", lambda: rules)
+        answers(then, title="The sidecar's word.")
+        record = verdict.as_record(verdict.judge_anew(load(directory)))
+    assert record is not None
+    Journal(directory, dead(), kind="sidecar").say(record).close()
+
+
+@pytest.mark.parametrize("rules", ["rules of today", "rules of yesterday"])
+def test_what_was_found_is_read_and_nobody_is_asked_again(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, rules: str
+) -> None:
+    killed(directory)
+    before = as_json(verdict.judge_anew(load(directory)))
+    keep(directory, monkeypatch, rules=rules)
+    asked = answers(monkeypatch)
+    loaded = verdict.judge(load(directory))
+    assert (loaded.view.cause, asked) == ("killed", [])
+    told = as_json(loaded)
+    assert (list(told), told["title"], asked) == (list(before), "The sidecar's word.", [])
+
+
+def test_what_people_say_is_told_beside_it_and_is_no_evidence(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(directory)
+    keep(directory, monkeypatch, rules="rules")
+    mark = Marked(at_ns=BEGAN_NS, state="failed", reason="my mistake", by="ada")
+    Journal(directory, dead(), kind="command").say(mark).close()
+    asked = answers(monkeypatch)
+    loaded = verdict.judge(load(directory))
+    assert (loaded.view.state, asked) == ("failed", [])
+    assert as_json(loaded)["evidence"][-1].text == "ada marked it failed: my mistake"
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_more_evidence_or_another_attempt_is_judged_anew(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, attempt: int
+) -> None:
+    killed(directory)
+    keep(directory, monkeypatch, rules="rules")
+    asked = answers(monkeypatch)
+    if attempt == 1:
+        Journal(directory, dead(), kind="command").say(Looked(at_ns=BEGAN_NS, source="host")).close()
+    else:
+        Journal(directory, dead(), attempt=2).say(named("otter")).close()
+    verdict.judge(load(directory))
+    assert len(asked) == 1
+
+
+def test_what_a_newer_holter_kept_in_another_form_is_judged_here(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(directory)
+    weight = verdict.weight_of(load(directory))
+    odd = Judged(at_ns=BEGAN_NS, weighed=weight, found={"diagnosis": "in another form"})
+    Journal(directory, dead(), kind="sidecar").say(odd).close()
+    asked = answers(monkeypatch)
+    assert verdict.judge(load(directory)).view.cause == "killed"
+    assert len(asked) == 1
+
+
+def test_whoever_asks_why_gets_the_word_of_newer_rules_which_is_kept(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(directory)
+    told_later(monkeypatch)
+    keep(directory, monkeypatch, rules="rules of yesterday")
+    asked = answers(monkeypatch, cause="terminated")
+    assert inquire(verdict.judge(load(directory))).view.cause == "terminated"
+    assert inquire(verdict.judge(load(directory))).view.cause == "terminated"
+    assert verdict.judge(load(directory)).view.cause == "terminated"
+    assert len(asked) == 1
+
+
+def test_what_is_kept_is_of_a_bounded_size(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(directory)
+    answers(monkeypatch, title="x" * 10_000_000)
+    record = verdict.as_record(verdict.judge_anew(load(directory)))
+    assert len(msgspec.msgpack.encode(record)) < 30_000
+
+
 def test_while_the_sidecar_lives_nothing_is_final(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch)
     program = Journal(directory, dead()).say(named("otter")).close()
@@ -122,8 +204,9 @@ def test_a_sidecar_that_still_asks_is_waited_for(
     now_ns = BEGAN_NS + int(after_s * SECOND)
     program = Journal(directory, dead()).say(named("otter")).close()
     gone = Exited(at_ns=BEGAN_NS, journal=program.id, pid=dead().pid, source="pidfd-info", status=status)
-    done = [Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid)] if is_done else []
-    Journal(directory, alive(), kind="sidecar").say(gone, *done).close()
+    asked = Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid)
+    done = [Judged(at_ns=BEGAN_NS, weighed="")] if is_done else []
+    Journal(directory, alive(), kind="sidecar").say(gone, asked, *done).close()
     assert bool(awaited_evidence(load(directory).digests, now_ns)) is is_awaited
 
 
@@ -206,7 +289,7 @@ def test_a_command_that_handles_sigterm_may_have_left_with_0_because_of_one(
     Journal(directory, dead(), kind="sidecar").say(done, seen).close()
     loaded = load(directory)
 
-    told = explained(loaded, gather(loaded))
+    told = verdict.explain(loaded).diagnosis
 
     assert (told.state, told.cause, told.confidence) == ("finished", None, confidence)
     assert [each.cause for each in told.not_observable] == unseen

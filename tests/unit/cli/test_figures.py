@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from holter.catalog.present.journal_account import wait_status
+from holter.catalog.read.journal_account import wait_status
 from holter.cli import figures
 from holter.errors import UsageError
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.judge.gathering import gather
 from holter.catalog.present.explanation import as_json
 from holter.catalog.read.run_view import LoadedRun
 from holter.cli.commands.why import as_lines
@@ -45,14 +44,14 @@ def load(directory: Path) -> LoadedRun:
 
 def verdict(directory: Path) -> dict[str, Any]:
     loaded = load(directory)
-    found = as_json(loaded, gather(loaded))
+    found = as_json(loaded)
     assert list(found) == KEYS
     return found
 
 
 def told(directory: Path, seen: Look | None = None) -> list[str]:
     loaded = load(directory)
-    return as_lines(loaded, gather(loaded), seen=seen or Look())
+    return as_lines(loaded, seen=seen or Look())
 
 
 def facts(directory: Path) -> list[tuple[str, str]]:

@@ -1,15 +1,14 @@
-"""How long the shell waits for the words at the end of a command."""
+"""How long the shell waits for the words at the end of a command, and whose words they are."""
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from holter.catalog.read.run_view import load_run
-from holter.launcher.closing_words import GLANCE_S, PATIENCE_S, patience_s
+from holter.launcher.closing_words import GLANCE_S, PATIENCE_S, Ending, say_how_it_ended
 from holter.model.records import ChildExited, Exited, Record
-from holter.model.state import Lateness
+from holter.recording.voice import Voice
+from holter.wire.way_back import HowItEnded
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 
 
@@ -19,28 +18,60 @@ def no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def patience(directory: Path, status: int, *sidecar: Record) -> float:
+class Sidecar:
+    """Says this, or nothing; notes how long it was waited for."""
+
+    def __init__(self, word: HowItEnded | None = None) -> None:
+        self.word = word
+        self.waited: list[float] = []
+
+    def told(self, within_s: float) -> HowItEnded | None:
+        self.waited.append(within_s)
+        return self.word
+
+
+def say(directory: Path, status: int, *, sidecar: Sidecar, seen: tuple[Record, ...] = ()) -> None:
     launcher = Journal(directory, dead(), kind="launcher").say(named("otter"))
     launcher.say(Exited(at_ns=BEGAN_NS + 1, journal=launcher.id, pid=dead().pid, source="wait", status=status)).close()
-    Journal(directory, dead(), kind="sidecar").say(*sidecar).close()
-    loaded = load_run(str(directory), now_ns=time.time_ns(), lateness=Lateness())
-    assert loaded is not None
-    return patience_s(loaded)
+    Journal(directory, dead(), kind="sidecar").say(*seen).close()
+    ending = Ending(status=status, on_server=None, told=sidecar.told)
+    say_how_it_ended(str(directory), Voice(silent=False, quiet=False), ending=ending)
 
 
-def test_an_exit_code_speaks_for_itself_once_the_sidecar_has_seen_it(tmp_path: Path) -> None:
-    seen = Exited(at_ns=BEGAN_NS + 2, journal="", pid=dead().pid, source="zombie-stat", status=3 << 8)
+def test_an_exit_code_speaks_for_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sidecar = Sidecar()
+    say(tmp_path / "r1", 3 << 8, sidecar=sidecar)
+    assert sidecar.waited == [GLANCE_S]
+    assert "(nonzero-exit)" in capsys.readouterr().err
 
-    assert patience(tmp_path / "r1", 3 << 8, seen) == 0.0
-    assert patience(tmp_path / "r2", 3 << 8) == GLANCE_S
+
+def test_for_a_command_that_finished_nobody_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sidecar = Sidecar()
+    say(tmp_path / "r1", 0, sidecar=sidecar)
+    assert sidecar.waited == []
+    assert "otter finished after" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("status", [signal.SIGKILL, (128 + 9) << 8], ids=["killed", "said by a shell"])
-def test_for_a_signal_others_are_asked(status: int, tmp_path: Path) -> None:
-    assert patience(tmp_path / "r1", int(status)) == PATIENCE_S
+def test_of_a_signal_the_sidecar_tells(status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    word = HowItEnded(
+        name="otter", state="crashed", why="Its last word (killed)", advice="sleep", rows=3, duration_s=2.0
+    )
+    sidecar = Sidecar(word)
+    say(tmp_path / "r1", int(status), sidecar=sidecar)
+    assert sidecar.waited == [PATIENCE_S]
+    told = capsys.readouterr().err
+    assert "otter crashed after 2.0 s with 3 rows: Its last word (killed)" in told
+    assert "what to do: sleep" in told
 
 
-def test_for_a_child_that_a_signal_ended_others_are_asked(tmp_path: Path) -> None:
+def test_where_it_is_gone_the_journals_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    say(tmp_path / "r1", int(signal.SIGKILL), sidecar=Sidecar())
+    assert "(killed)" in capsys.readouterr().err
+
+
+def test_for_a_child_that_a_signal_ended_it_is_waited_for_too(tmp_path: Path) -> None:
     child = ChildExited(at_ns=BEGAN_NS + 1, pid=77, source="zombie-stat", status=int(signal.SIGKILL))
-
-    assert patience(tmp_path / "r1", 1 << 8, child) == PATIENCE_S
+    sidecar = Sidecar()
+    say(tmp_path / "r1", 1 << 8, sidecar=sidecar, seen=(child,))
+    assert sidecar.waited == [GLANCE_S, PATIENCE_S]

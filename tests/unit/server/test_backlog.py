@@ -1,11 +1,13 @@
 """An index that is behind judges nobody: heard is when the wire heard."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holter.catalog.read.run_view import LoadedRun, load_run
+from holter.catalog.read.run_view import LoadedRun, put_together
+from holter.journal.digest import Digest
 from holter.model.state import Lateness
 from holter.server.ingest import followed_run, ingest
 from holter.server.ingest.backlog import Backlog, Lag
@@ -84,19 +86,17 @@ def test_who_died_while_the_index_was_behind_is_late_when_it_has_caught_up(tmp_p
     assert far.states() == {("crashed", False)}
 
 
-def test_no_journal_is_read_again_for_a_verdict_while_the_index_is_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_judged_while_the_index_is_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     far = Far(tmp_path, runs=20)
     far.send()
     far.read_all()
     judged: list[str] = []
 
-    def noting(directory: str, **rest: Any) -> LoadedRun | None:
+    def noting(directory: str, found: Sequence[Digest], **rest: Any) -> LoadedRun | None:
         judged.append(directory)
-        return load_run(directory, **rest)
+        return put_together(directory, found, **rest)
 
-    monkeypatch.setattr(followed_run, "load_run", noting)
+    monkeypatch.setattr(followed_run, "put_together", noting)
     monkeypatch.setattr(ingest, "READ_S", -1.0)  # one run for each tick
     for _ in range(100):
         far.clock.advance(5)

@@ -8,10 +8,12 @@ import pytest
 
 from holter.catalog.judge import verdict
 from holter.catalog.read.rules_stamp import rules_stamp
+from holter.catalog.read.run_view import load_run
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited, Marked
 from holter.model.run_row import Mark, RunRow
+from holter.model.state import Lateness
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest import ingest as module
 from holter.server.ingest import old_verdicts, run_rows
@@ -55,8 +57,8 @@ def come_with_other_rules(monkeypatch: pytest.MonkeyPatch) -> list[Evidence]:
         return Diagnosis(cause="bad-luck", confidence=0.9, title="it had bad luck", state="failed")
 
     monkeypatch.setattr(verdict, "_ask_the_rules", ask)
-    monkeypatch.setattr(old_verdicts, "rules_stamp", lambda: "other rules")
-    monkeypatch.setattr(run_rows, "rules_stamp", lambda: "other rules")
+    for each in (old_verdicts, run_rows, verdict):
+        monkeypatch.setattr(each, "rules_stamp", lambda: "other rules")
     return asked
 
 
@@ -100,7 +102,7 @@ def test_many_are_judged_a_few_at_a_time_and_each_once(
 def test_with_the_same_rules_none_is_judged_again(
     tmp_path: Path, storage: Storage, settled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(old_verdicts, "judge", None)
+    monkeypatch.setattr(old_verdicts, "judge_anew", None)
     assert Ingest(str(tmp_path), storage, clock=Clock()).tick() == []
 
 
@@ -131,6 +133,30 @@ def test_a_run_over_which_the_rules_fail_stays_as_it_was_and_stops_no_other(
     for _ in range(RUNS + 1):
         ingest.tick()
     assert sorted(row(storage, run).cause or "" for run in settled) == ["bad-luck"] * (RUNS - 1) + ["killed"]
+
+
+def test_what_a_machine_with_other_rules_found_holds_until_ours_have_been_asked(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "runs" / "r1"
+    program = Journal(directory, dead()).say(named("r1")).close()
+    exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=KILLED, source="wait")
+    Journal(directory, dead(), kind="sidecar").say(exited).close()
+    with monkeypatch.context() as there:
+        come_with_other_rules(there)
+        loaded = load_run(str(directory), now_ns=BEGAN_NS + 2, lateness=Lateness())
+        assert loaded is not None
+        record = verdict.as_record(verdict.judge_anew(loaded))
+        assert record is not None
+    Journal(directory, dead(), kind="sidecar").say(record).close()
+    with monkeypatch.context() as at_first:
+        at_first.setattr(Ingest, "_renew_verdicts", lambda *_: None)
+        ingest = take_in(tmp_path, storage)
+    assert (row(storage, "r1").state, row(storage, "r1").cause) == ("failed", "bad-luck")
+    ingest.catch_up()
+    ingest.catch_up()
+    assert (row(storage, "r1").state, row(storage, "r1").cause) == ("crashed", "killed")
+    assert row(storage, "r1").rules == rules_stamp()
 
 
 def test_what_an_earlier_version_did_not_keep_of_a_run_is_added(

@@ -1,21 +1,23 @@
-"""A verdict is kept as long as nothing is new, and no longer."""
+"""A verdict is read where the ingest kept it; made when asked for only where there is none."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from holter.catalog.judge.gathering import gather
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.judge import verdict
 from holter.catalog.read.sightings import Sightings
+from holter.model.clock import Clock
 from holter.model.evidence import Evidence
-from holter.model.records import Exited
+from holter.model.records import Exited, Looked, Marked
 from holter.model.state import Lateness
+from holter.model.verdicts import Diagnosis
+from holter.server.ingest.ingest import Ingest
 from holter.server.live import verdict_cache as module
 from holter.server.live.changes import Changes
 from holter.server.live.verdict_cache import VerdictCache
 from holter.storage.opening import Storage, open_storage
-from tests.unit.catalog.journals import BEGAN_NS, Journal, age, dead, named
+from tests.unit.catalog.journals import BEGAN_NS, Journal, age, alive, dead, named
 
 KILLED = 9
 
@@ -29,67 +31,78 @@ def storage() -> Iterator[Storage]:
 
 @pytest.fixture
 def verdicts(tmp_path: Path, storage: Storage) -> Iterator[VerdictCache]:
-    made = VerdictCache(str(tmp_path), runs=storage.runs, lateness=Lateness, changes=Changes(1), sightings=Sightings())
+    made = VerdictCache(str(tmp_path), storage=storage, lateness=Lateness, changes=Changes(1), sightings=Sightings())
     yield made
     made.close()
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run whose process is gone; a witness has said so, and not how."""
+    """A run that was killed; a witness has said so, and not why."""
     directory = tmp_path / "runs" / "r1"
     program = Journal(directory, dead()).say(named("n"))
     program.close()
-    gone = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, source="gone")
+    gone = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=KILLED, source="wait")
     Journal(directory, dead(), kind="command").say(gone).close()
     age(directory)
     return directory
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which runs a verdict was made on, one after another."""
-    found: list[str] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Evidence]:
+    """What the rules were asked about, one after another."""
+    found: list[Evidence] = []
+    rules = verdict._ask_the_rules
 
-    def counted(loaded: LoadedRun) -> Evidence:
-        found.append(loaded.view.id)
-        return gather(loaded)
+    def counted(evidence: Evidence) -> Diagnosis:
+        found.append(evidence)
+        return rules(evidence)
 
-    monkeypatch.setattr(module, "gather", counted)
+    monkeypatch.setattr(verdict, "_ask_the_rules", counted)
     return found
 
 
-def test_a_verdict_is_made_once(verdicts: VerdictCache, run: Path, judged: list[str]) -> None:
-    verdicts.verdict("r1")  # and the run's files are written, which no sidecar did
-    age(run)
-    judged.clear()
-    assert verdicts.verdict("r1") == verdicts.verdict("r1") == verdicts.verdict("r1")
-    assert judged == ["r1"]
-
-
-def test_what_came_while_a_verdict_was_made_is_in_the_next_one(
-    verdicts: VerdictCache, run: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("run")
+def test_the_ingest_judges_once_and_everybody_reads_that(
+    tmp_path: Path, storage: Storage, verdicts: VerdictCache, asked: list[Evidence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def late(loaded: LoadedRun) -> Evidence:
-        monkeypatch.setattr(module, "gather", gather)
-        [program] = [each.journal for each in loaded.digests if each.opened.writer == "client"]
-        exited = Exited(at_ns=BEGAN_NS + 1, journal=program, pid=dead().pid, status=KILLED, source="wait")
-        Journal(run, dead(), kind="sidecar").say(exited).close()
-        return gather(loaded)
+    Ingest(str(tmp_path), storage, clock=Clock()).catch_up()
+    assert len(asked) == 1
+    monkeypatch.setattr(module, "Catalog", None)
+    told = verdicts.verdict("r1")
+    assert (told["state"], told["cause"]) == ("crashed", "killed")
+    assert told == verdicts.verdict("r1")
+    assert verdicts.load("r1").view.cause == "killed"
+    assert len(asked) == 1
 
-    monkeypatch.setattr(module, "gather", late)
+
+def test_what_comes_later_is_in_the_next_one(
+    tmp_path: Path, storage: Storage, verdicts: VerdictCache, run: Path, asked: list[Evidence]
+) -> None:
+    ingest = Ingest(str(tmp_path), storage, clock=Clock())
+    ingest.catch_up()
     before = verdicts.verdict("r1")
+    found = {"scheduler": "slurm", "job": "7", "state": "TIMEOUT", "source": "sacct"}
+    Journal(run, dead(), kind="command").say(
+        Looked(at_ns=BEGAN_NS, source="job", found=found),
+        Marked(at_ns=BEGAN_NS, state="failed", reason="too slow", by="ada"),
+    ).close()
+    ingest.catch_up()
     after = verdicts.verdict("r1")
-    assert not any("SIGKILL" in each.text for each in before["evidence"])
-    assert any("SIGKILL" in each.text for each in after["evidence"])
+    assert (before["cause"], after["cause"], after["state"]) == ("killed", "scheduler-time-limit", "failed")
+    assert after["evidence"][-1].text == "ada marked it failed: too slow"
+    assert len(asked) == 2
 
 
-def test_what_comes_in_the_same_moment_as_a_directory_was_looked_at_is_not_hidden_for_ever(
-    verdicts: VerdictCache, run: Path, judged: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("run")
+def test_before_the_ingest_has_seen_a_run_its_journals_are_asked(verdicts: VerdictCache) -> None:
+    assert verdicts.verdict("r1")["cause"] == "killed"
+
+
+def test_of_a_living_run_a_verdict_is_made_whenever_somebody_asks(
+    tmp_path: Path, storage: Storage, verdicts: VerdictCache, asked: list[Evidence]
 ) -> None:
-    """The times of files move in steps: a file may be new and the time the same."""
-    run.touch()
-    monkeypatch.setattr(module, "FRESH_S", 0.0)
-    verdicts.verdict("r1")
-    verdicts.verdict("r1")
-    assert judged == ["r1", "r1"]
+    Journal(tmp_path / "runs" / "r2", alive()).say(named("n")).close()
+    Ingest(str(tmp_path), storage, clock=Clock()).catch_up()
+    assert verdicts.verdict("r2")["state"] == verdicts.verdict("r2")["state"] == "running"
+    assert len(asked) == 2

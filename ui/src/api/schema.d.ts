@@ -1967,10 +1967,10 @@ export interface components {
             confidence: number;
             candidates: string[];
             title: string;
-            evidence: components["schemas"]["FactJson"][];
+            evidence: components["schemas"]["Fact"][];
             advice: string[];
             contributing: string[];
-            ruled_out: components["schemas"]["RuledOutJson"][];
+            ruled_out: components["schemas"]["RuledOut"][];
             not_observable: components["schemas"]["UnseenJson"][];
             stack: string[];
             /** @default [] */
@@ -1981,19 +1981,19 @@ export interface components {
             cause_mark: components["schemas"]["CauseMark"] | null;
         };
         /**
-         * FactJson
-         * @description Where it was read, when it happened, what it was.
+         * Fact
+         * @description One fact: where it was read, when it happened (seconds since 1970), what it was.
          */
-        FactJson: {
+        Fact: {
             source: string;
             at: number;
             text: string;
         };
         /**
-         * RuledOutJson
-         * @description A cause that a number speaks against.
+         * RuledOut
+         * @description A cause that one might suspect here and that a number speaks against.
          */
-        RuledOutJson: {
+        RuledOut: {
             cause: string;
             because: string;
         };
@@ -2008,7 +2008,7 @@ export interface components {
         };
         /**
          * FatalCell
-         * @description As programs are told of it.
+         * @description The cell of a notebook in which its run ended.
          */
         FatalCell: {
             number: number;

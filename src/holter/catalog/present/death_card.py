@@ -107,12 +107,12 @@ def _chart(curve: Curve) -> str:
     places = [((at - begin) / span * WIDTH, HEIGHT - 1 - value * scale) for at, value in curve.points]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     limit = ""
-    if curve.limit_bytes is not None and curve.limit_bytes <= most:
-        y = HEIGHT - 1 - curve.limit_bytes * scale
+    if curve.limit is not None and curve.limit.size_bytes <= most:
+        y = HEIGHT - 1 - curve.limit.size_bytes * scale
         limit = (
             f'<line x1="0" x2="{WIDTH:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="#e03131" stroke-dasharray="5 4"/>'
             f'<text x="0" y="{y - 4:.1f}" font-size="11" fill="#e03131">'
-            f"{_escaped(f'{curve.whose}: {words.size(curve.limit_bytes)}')}</text>"
+            f"{_escaped(f'{curve.limit.whose}: {words.size(curve.limit.size_bytes)}')}</text>"
         )
     area = f"0,{HEIGHT - 1:.0f} {line} {places[-1][0]:.1f},{HEIGHT - 1:.0f}"
     return (
@@ -126,7 +126,7 @@ def _chart(curve: Curve) -> str:
 def _most(curve: Curve) -> float:
     """What the height stands for: the limit, unless the curve stayed so far below it that nothing could be seen."""
     peak = max(value for _, value in curve.points)
-    return curve.limit_bytes if curve.limit_bytes is not None and curve.limit_bytes < 20 * peak else peak
+    return curve.limit.size_bytes if curve.limit is not None and curve.limit.size_bytes < 20 * peak else peak
 
 
 def _spark(curve: Curve) -> str:
@@ -136,7 +136,7 @@ def _spark(curve: Curve) -> str:
 def _memory_words(curve: Curve) -> str:
     first, last = curve.points[0], curve.points[-1]
     text = f"{words.size(first[1])} to {words.size(last[1])} in the last {words.seconds(-first[0])}"
-    return f"{text}, of {words.size(curve.limit_bytes)} ({curve.whose})" if curve.limit_bytes is not None else text
+    return f"{text}, of {words.size(curve.limit.size_bytes)} ({curve.limit.whose})" if curve.limit is not None else text
 
 
 def _headline(death: Death) -> str:

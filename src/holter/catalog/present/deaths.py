@@ -6,20 +6,16 @@ from collections.abc import Sequence
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.judge.gathering import gather
 from holter.catalog.judge.inquiry import inquire
-from holter.catalog.present.explanation import explained
+from holter.catalog.judge.verdict import explain
 from holter.catalog.read.fatal_cell import fatal_cell, told_by_cells
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.run_view import LoadedRun, last_seen_ns
 from holter.catalog.read.samples import OWN, read_samples
-from holter.catalog.read.stacks import stack_of
 from holter.journal.rundir import list_segments
-from holter.model.evidence import Evidence, Memory
 from holter.model.records import CellStarted, HeldVariable
 from holter.model.state import FINISHED, RUNNING
-from holter.model.verdicts import CauseMark
+from holter.model.verdicts import CauseMark, MemoryLimit
 
-MOST_OUTPUT = 8
 MOST_POINTS = 120
 
 
@@ -28,8 +24,7 @@ class Curve(msgspec.Struct, frozen=True):
 
     points: tuple[tuple[float, float], ...]
     """Seconds before the end (0 and below), and bytes."""
-    limit_bytes: float | None
-    whose: str
+    limit: MemoryLimit | None
 
 
 class Death(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +64,15 @@ def find_death(catalog: Catalog, runs: Sequence[str]) -> Death | None:
     loaded = inquire(catalog.load(runs[-1]))
     if loaded.view.state in (RUNNING, FINISHED):
         return None
-    return death_of(loaded, gather(loaded), now=time.time())
+    return death_of(loaded, now=time.time())
 
 
-def death_of(loaded: LoadedRun, evidence: Evidence, *, now: float) -> Death:
-    """The same from what is known already."""
-    diagnosis = explained(loaded, evidence)
-    ended_ns = loaded.by_itself.ended_at_ns or evidence.ended_ns
+def death_of(loaded: LoadedRun, *, now: float) -> Death:
+    """The same of a run that is loaded already."""
+    explanation = explain(loaded)
+    diagnosis = explanation.diagnosis
     told, cell = told_by_cells(loaded.digests), fatal_cell(loaded)
-    since_ns = cell.at_ns if cell is not None else ended_ns
+    ended_ns = loaded.by_itself.ended_at_ns or max(last_seen_ns(each, loaded.digests) for each in loaded.digests)
     return Death(
         run=loaded.view.id,
         name=loaded.view.name,
@@ -91,27 +86,19 @@ def death_of(loaded: LoadedRun, evidence: Evidence, *, now: float) -> Death:
         now=now,
         cell=cell,
         has_seen_cells=told is not None,
-        cell_s=max(0, ended_ns - since_ns) / 1e9,
-        curve=_curve(loaded, evidence, ended_ns=ended_ns),
+        cell_s=max(0, ended_ns - cell.at_ns) / 1e9 if cell is not None else 0.0,
+        curve=_curve(loaded, explanation.memory_limit, ended_ns=ended_ns),
         variables=told.cell_ended.variables if told is not None and told.cell_ended is not None else (),
-        output=tuple(line.text for line in evidence.said if line.at_ns >= since_ns)[-MOST_OUTPUT:],
-        stack=stack_of(evidence, diagnosis.cause).lines,
+        output=explanation.printed,
+        stack=explanation.stack.lines,
         mark=loaded.view.cause_mark,
     )
 
 
-def limit_of(memory: Memory) -> tuple[float, str] | None:
-    """The least memory that anything allowed the run, and whose limit that is."""
-    limits = [(level.limit_bytes, "its memory limit") for level in memory.levels if level.limit_bytes]
-    if memory.total_bytes:
-        limits.append((memory.total_bytes, "the machine's memory"))
-    return min(limits, default=None)
-
-
-def _curve(loaded: LoadedRun, evidence: Evidence, *, ended_ns: int) -> Curve | None:
+def _curve(loaded: LoadedRun, limit: MemoryLimit | None, *, ended_ns: int) -> Curve | None:
     try:
         segments = list_segments(loaded.view.directory)
-        samples = read_samples(loaded.digests, segments, host=evidence.subject.host)
+        samples = read_samples(loaded.digests, segments, host=loaded.view.host)
     except OSError:
         return None
     points = [
@@ -120,10 +107,7 @@ def _curve(loaded: LoadedRun, evidence: Evidence, *, ended_ns: int) -> Curve | N
         # A process that is about to be gone has no memory any more.
         if row.at_ns <= ended_ns and isinstance(value := row.values.get(OWN), int | float) and value > 0
     ]
-    limit = limit_of(evidence.memory)
-    if len(points) < 2:
-        return None
-    return Curve(tuple(_thinned(points)), limit[0] if limit else None, limit[1] if limit else "")
+    return Curve(tuple(_thinned(points)), limit) if len(points) >= 2 else None
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

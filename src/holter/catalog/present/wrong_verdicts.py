@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from holter.catalog.present.explanation import explained
+from holter.catalog.judge.verdict import explain
 from holter.catalog.present.impersonal import HOME, PERSON, PLACE, impersonal
 from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import LoadedRun
@@ -48,7 +48,7 @@ class WrongVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def wrong_verdict(loaded: LoadedRun, evidence: Evidence, *, mark: CauseMark) -> WrongVerdict:
     """The death with both words on it, and without names of people and machines."""
-    diagnosis = explained(loaded, evidence)
+    diagnosis = explain(loaded).diagnosis
     what = {NOTHING: "to have ended normally", SOMETHING_ELSE: "to have died of something else"}
     said = what.get(mark.cause, f"to have died of {mark.cause}")
     return WrongVerdict(

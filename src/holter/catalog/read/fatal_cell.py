@@ -2,33 +2,11 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from holter.catalog.read.cells import cell_at
 from holter.catalog.read.run_view import LoadedRun, newest_clients
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.model.records import CellStarted, KernelAsked
-from holter.model.state import FINISHED, RUNNING
-
-
-class FatalCell(msgspec.Struct, frozen=True, kw_only=True):
-    """As programs are told of it."""
-
-    number: int
-    """The 12 of `In[12]`; 0 for a cell that is not kept in the history."""
-    source: str
-    ran_s: float
-    """From its beginning to the end of the run."""
-
-
-def as_told(loaded: LoadedRun) -> FatalCell | None:
-    """None where no cell was running, where nobody saw, and for a run that lives or finished."""
-    cell = fatal_cell(loaded)
-    if cell is None or loaded.by_itself.state in (RUNNING, FINISHED):
-        return None
-    ran_s = max(0, (loaded.by_itself.ended_at_ns or cell.at_ns) - cell.at_ns) / 1e9
-    return FatalCell(number=cell.number, source=cell.source, ran_s=round(ran_s, 3))
 
 
 def fatal_cell(loaded: LoadedRun) -> CellStarted | None:

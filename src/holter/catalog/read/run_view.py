@@ -12,14 +12,16 @@ from holter.catalog.read.parents_wishes import add_wishes
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
-from holter.model.evidence import ALL_ASKED, Caught
+from holter.model.evidence import Caught
 from holter.model.records import (
     CauseMarked,
+    ChildExited,
     Described,
     Edited,
     Exited,
     Facts,
     Finished,
+    Judged,
     KernelAsked,
     Launched,
     Looked,
@@ -41,7 +43,7 @@ from holter.model.state import (
     settle_process,
     with_mark,
 )
-from holter.model.verdicts import CauseMark, Diagnosis
+from holter.model.verdicts import CauseMark, Diagnosis, Explanation
 from holter.probes.identity import ProcessIdentity, is_alive, writer_of
 
 # The journal of `holter watch` speaks for the process that it was told to watch: its `Opened` names that process.
@@ -66,8 +68,13 @@ class LoadedRun(msgspec.Struct, kw_only=True):
     """All of its processes have ended: whatever is added from now on is another attempt, or a person's word."""
     by_itself: Outcome
     """The outcome without what people marked."""
-    diagnosis: Diagnosis | None = None
-    """Why it ended; None where nobody has asked the rules."""
+    explanation: Explanation | None = None
+    """Why it ended, and all that is told of that; None where nobody has judged it."""
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Why it ended."""
+        return self.explanation.diagnosis if self.explanation is not None else None
 
     @property
     def command(self) -> list[str]:
@@ -86,8 +93,21 @@ def load_run(directory: str, *, now_ns: int, lateness: Lateness, is_patient: boo
 
     A process that has just gone, and whose sidecar is about to say how, counts as running while `is_patient`.
     """
-    found = [each for journal, paths in list_segments(directory).items() if (each := digest(journal, paths))]
-    digests = sorted(found, key=lambda each: (each.opened.at_ns, each.journal))
+    found = read_digests(directory)
+    return put_together(directory, found, now_ns=now_ns, lateness=lateness, is_patient=is_patient)
+
+
+def read_digests(directory: str) -> list[Digest]:
+    """Of all journals of a run. Raises NewerJournal, OSError."""
+    return [each for journal, paths in list_segments(directory).items() if (each := digest(journal, paths))]
+
+
+def put_together(
+    directory: str, found: Sequence[Digest], *, now_ns: int, lateness: Lateness, is_patient: bool = True
+) -> LoadedRun | None:
+    """The run that these journals tell of, as `load_run` has it; they stay as they are. Raises OSError."""
+    copies = [msgspec.structs.replace(each, said=[*each.said]) for each in found]
+    digests = sorted(copies, key=lambda each: (each.opened.at_ns, each.journal))
     caught = read_signal_log(directory).caught
     add_wishes(digests, caught)
     awaited = {each.journal for each in awaited_processes(digests, now_ns)} if is_patient else set()
@@ -185,20 +205,19 @@ def awaited_processes(digests: list[Digest], now_ns: int) -> list[Digest]:
     return [each for each in young if not any(other.opened.at_ns > each.opened.at_ns for other in sidecars)]
 
 
-def awaited_evidence(digests: list[Digest], now_ns: int) -> list[Digest]:
-    """Those of the dead about whom a living sidecar is still asking others: it says when all have been asked."""
-    sidecars = [each for each in digests if each.opened.writer == "sidecar" and is_alive(writer_of(each.opened))]
+def awaited_evidence(digests: list[Digest], now_ns: int, *, within_ns: int = ASKED_WITHIN_NS) -> list[Digest]:
+    """Those of the dead about whom a sidecar that may be alive still asks others: it says in the end why they died."""
+    sidecars = [each for each in digests if each.opened.writer == "sidecar" and not _has_judged(each)]
+    sidecars = [each for each in sidecars if is_alive(writer_of(each.opened)) is not False]
     hosts = {each.opened.host for each in sidecars}
-    told = {record.journal: record for record in _said(sidecars, Exited)}
-    done = {record.pid for record in _said(sidecars, Looked) if record.source == ALL_ASKED}
+    told = {record.journal: record for record in _said(digests, Exited)}
     return [
         each
         for each in newest_clients(digests)
         if each.opened.host in hosts
         and not any(isinstance(record, Finished) and not record.is_leaving for record in each.said)
-        and is_alive(process_of(each)) is False
-        and process_of(each).pid not in done
-        and _is_recent(told.get(each.journal), now_ns)
+        and (each.journal in told or is_alive(process_of(each)) is False)
+        and _is_recent(told.get(each.journal), now_ns, within_ns)
     ]
 
 
@@ -207,9 +226,15 @@ def is_awaited(digests: list[Digest], now_ns: int) -> bool:
     return bool(awaited_processes(digests, now_ns) or awaited_evidence(digests, now_ns))
 
 
-def _is_recent(exited: Exited | None, now_ns: int) -> bool:
+def _has_judged(sidecar: Digest) -> bool:
+    """Whether it has said nothing more about the end since it said why."""
+    last = [record for record in sidecar.said if isinstance(record, Judged | Looked | Exited | ChildExited)][-1:]
+    return any(isinstance(record, Judged) for record in last)
+
+
+def _is_recent(exited: Exited | None, now_ns: int, within_ns: int) -> bool:
     """Whether there may be more to say: not about a process that left with 0, and not after a while."""
-    return exited is None or (exited.status != 0 and now_ns - exited.at_ns < ASKED_WITHIN_NS)
+    return exited is None or (exited.status != 0 and abs(now_ns - exited.at_ns) < within_ns)
 
 
 def exits_by_journal(digests: list[Digest]) -> dict[str, Exited]:

@@ -9,18 +9,12 @@ from holter.diagnosis.fault_stacks import lines_at_fault
 from holter.model.cell_names import shown
 from holter.model.evidence import End, Evidence
 from holter.model.state import FINISHED, RUNNING
+from holter.model.verdicts import Stack
 
 MOST_LINES = 8
 FAULTS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT})
 STACK, TRACEBACK = "Where it was", "Traceback, its end"
 NATIVE = frozenset("segmentation-fault stack-overflow aborted bus-error arithmetic-fault illegal-instruction".split())
-
-
-class Stack(msgspec.Struct, frozen=True):
-    """Lines, and what they are."""
-
-    title: str = ""
-    lines: tuple[str, ...] = ()
 
 
 def stack_of(evidence: Evidence, cause: str | None) -> Stack:

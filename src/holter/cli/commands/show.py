@@ -12,11 +12,9 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.judge.gathering import gather
 from holter.catalog.read.cells import read_cells
 from holter.catalog.read.damage import Damage, find_damage
 from holter.catalog.read.run_view import LoadedRun
-from holter.catalog.read.stacks import stack_of
 from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines
@@ -64,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
     seen = look()
     print(f"{seen.paint(clean(loaded.view.name), 'bold')}  {headline(loaded, seen)}")
     console = console_lines(loaded)
-    stack = stack_of(gather(loaded), loaded.diagnosis.cause if loaded.diagnosis else None)
-    found = sections(loaded, damage, used_bytes=used, now=time.time(), console=console, stack=stack)
+    found = sections(loaded, damage, used_bytes=used, now=time.time(), console=console)
     print("\n".join(plain(line, seen) for line in render(found, seen)))
     return 0
 

@@ -11,11 +11,9 @@ with `holter mark RUN --cause CAUSE`, a line of JSON with the evidence, holter's
 import argparse
 import time
 
-from holter.catalog.judge.gathering import gather
-from holter.catalog.present.explanation import as_json, explained
-from holter.catalog.read.fatal_cell import as_told
+from holter.catalog.judge.verdict import explain
+from holter.catalog.present.explanation import as_json, with_marks
 from holter.catalog.read.run_view import LoadedRun
-from holter.catalog.read.stacks import stack_of
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
 from holter.cli.parser import add_json
@@ -23,8 +21,9 @@ from holter.cli.ranks_text import ranks_lines
 from holter.cli.stdout import Look, look, print_json, state_colour
 from holter.cli.verdict_text import plain, verdict_lines
 from holter.errors import UsageError
-from holter.model.evidence import Evidence
+from holter.model.records import Marked
 from holter.model.state import RUNNING
+from holter.model.verdicts import FatalCell
 
 GROUP = "explain"
 
@@ -51,21 +50,20 @@ def run(args: argparse.Namespace) -> int:
     if len(args.runs) > 1:
         raise UsageError(f"one run at a time: `holter why {args.runs[0]}`; only --wrong takes several")
     loaded = load_explained(args.runs[0] if args.runs else None)
-    evidence = gather(loaded)
     if args.json:
-        print_json(as_json(loaded, evidence))
+        print_json(as_json(loaded))
     else:
-        print("\n".join(as_lines(loaded, evidence, seen=look())))
+        print("\n".join(as_lines(loaded, seen=look())))
     return 0
 
 
-def as_lines(loaded: LoadedRun, evidence: Evidence, *, seen: Look) -> list[str]:
+def as_lines(loaded: LoadedRun, *, seen: Look) -> list[str]:
     """The verdict for people."""
     now = time.time()
-    diagnosis = explained(loaded, evidence)
-    stack = stack_of(evidence, diagnosis.cause)
+    told = explain(loaded)
+    diagnosis = with_marks(told.diagnosis, loaded.said(Marked))
     lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now, mark=loaded.view.cause_mark)]
-    sections = {"Ranks": ranks_lines(evidence, now=now), **_cell(loaded), stack.title: stack.lines}
+    sections = {"Ranks": ranks_lines(told, now=now), **_cell(told.cell), told.stack.title: told.stack.lines}
     for title, found in sections.items():
         if found:
             lines += ["", seen.paint(title, "bold"), *(f"  {clean(line)}" for line in found)]
@@ -81,9 +79,8 @@ def _headline(loaded: LoadedRun, seen: Look) -> str:
     return f"{seen.paint(clean(view.name), 'bold')} ({view.id})  {state} {took}{rows}"
 
 
-def _cell(loaded: LoadedRun) -> dict[str, list[str]]:
+def _cell(cell: FatalCell | None) -> dict[str, list[str]]:
     """The first lines of the notebook's cell in which it ended."""
-    cell = as_told(loaded)
     if cell is None:
         return {}
     name = f"Cell In[{cell.number}]" if cell.number else "A cell"

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from holter.journal.digest import Digest
-from holter.model.evidence import SOURCES, Counters, Finding, Job, Unseen
+from holter.model.evidence import ALL_ASKED, SOURCES, Counters, Finding, Job, Unseen
 from holter.model.records import ChildExited, Facts, Launched, Looked, Opened, Record
 from holter.model.witnesses import KERNEL_LOG, witnesses_without
 from holter.probes.identity import boot_id, host_name, pid_namespace
@@ -100,7 +100,8 @@ def recall(digests: Sequence[Digest], ended_ns: int) -> Past | None:
 
 
 def _ask_host(past: Past) -> Looked | None:
-    if not past.is_here or past.said("host"):
+    has_outlived_it = any(record.source == ALL_ASKED for record in past.looked)
+    if not past.is_here or past.said("host") or has_outlived_it:
         return None
     return _answered("host", host.look(past.opened.boot_id, past.began_ns))
 

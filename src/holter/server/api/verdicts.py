@@ -5,32 +5,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from holter.catalog.change.marking import mark, mark_cause, unmark
-from holter.catalog.read.fatal_cell import FatalCell
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
 from holter.model.run_row import Mark
 from holter.model.state import RUNNING
-from holter.model.verdicts import CauseMark
+from holter.model.verdicts import CauseMark, Fact, FatalCell, RuledOut
 from holter.server.api.runs import AskedRun
 from holter.server.query.briefs import marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]
-
-
-class FactJson(msgspec.Struct, frozen=True):
-    """Where it was read, when it happened, what it was."""
-
-    source: str
-    at: float
-    text: str
-
-
-class RuledOutJson(msgspec.Struct, frozen=True):
-    """A cause that a number speaks against."""
-
-    cause: str
-    because: str
 
 
 class UnseenJson(msgspec.Struct, frozen=True):
@@ -50,10 +34,10 @@ class VerdictJson(msgspec.Struct, frozen=True):
     confidence: float
     candidates: list[str]
     title: str
-    evidence: list[FactJson]
+    evidence: list[Fact]
     advice: list[str]
     contributing: list[str]
-    ruled_out: list[RuledOutJson]
+    ruled_out: list[RuledOut]
     not_observable: list[UnseenJson]
     stack: list[str]
     """Where Python was at a fatal signal, a line for each frame."""

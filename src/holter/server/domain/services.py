@@ -109,7 +109,7 @@ class Services:
         sightings = Sightings()
         self.verdicts = VerdictCache(
             self.data,
-            runs=self.storage.runs,
+            storage=self.storage,
             lateness=lambda: self.lateness,
             changes=self.changes,
             sightings=sightings,

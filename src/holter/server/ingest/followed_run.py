@@ -6,26 +6,40 @@ from functools import partial
 
 import msgspec
 
-from holter.catalog.judge.verdict import judge
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, last_seen_ns, load_run, process_of
+from holter.catalog.judge.verdict import as_record, judge, read_explanation
+from holter.catalog.read.rules_stamp import rules_stamp
+from holter.catalog.read.run_view import (
+    PROGRAM,
+    LoadedRun,
+    awaited_evidence,
+    last_seen_ns,
+    process_of,
+    put_together,
+)
 from holter.catalog.read.sightings import Sightings
-from holter.errors import JournalError, NewerJournal, StorageError
+from holter.errors import NewerJournal, StorageError
 from holter.journal.decoding import Told
 from holter.journal.digest import Digest, GrowingDigest
 from holter.journal.place import Piece
 from holter.journal.rundir import list_segments, segments_of
+from holter.model.records import Judged
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, Lateness
 from holter.server.ingest.columns import events_of, highest_step, rows_of, series_of
 from holter.server.ingest.received import Part
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
+from holter.storage.console import Event
 from holter.storage.opening import Storage
 from holter.storage.series import Rows, SeriesBatch
 
 PIECE_BYTES, PIECES_AT_ONCE = 1 << 20, 4
 """So much of one journal is read before it is another run's turn."""
 CONSOLE_EVERY_NS = 1_000_000_000
+# Whoever was there when a run died says why before long; after that we judge by what there is.
+JUDGED_WITHIN_NS = 2_000_000_000
+OURS = "server"
+"""Stands for a journal where a verdict is our own."""
 
 
 class Change(msgspec.Struct):
@@ -103,6 +117,8 @@ class FollowedRun:
         elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
         if self._judged is None or self._judged[:3] != (version, late, elsewhere):
             theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
+            if not late and awaited_evidence(self._digests(), theirs_ns, within_ns=JUDGED_WITHIN_NS):
+                return projected
             self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
         return msgspec.structs.replace(projected, row=with_verdict(projected.row, self._judged[3]))
 
@@ -128,6 +144,8 @@ class FollowedRun:
     def has_kept(self, row: RunRow) -> None:
         """Remember which row the storage has."""
         self._put = row
+        if row.rules != rules_stamp():  # it is about to be judged again
+            self._judged = None
 
     def stamp_ns(self) -> int:
         """When anything in the directory last changed, as the file system has it. Raises OSError."""
@@ -248,11 +266,28 @@ class FollowedRun:
 
     def _judge(self, now_ns: int, lateness: Lateness) -> LoadedRun | None:
         """All that can be told about its end, and why; None where it can't be read."""
-        try:
-            loaded = load_run(self._directory, now_ns=now_ns, lateness=lateness)
-        except JournalError:
+        if self.trouble:
             return None
-        return judge(loaded, self._sightings) if loaded is not None else None
+        loaded = put_together(self._directory, self._digests(), now_ns=now_ns, lateness=lateness)
+        if loaded is None:
+            return None
+        words = judged_words(self._storage, self.run)
+        judged = judge(loaded, self._sightings, words=words)
+        if judged.explanation not in map(read_explanation, words):
+            keep_verdict(self._storage, judged)
+        return judged
+
+
+def keep_verdict(storage: Storage, judged: LoadedRun) -> None:
+    """Have whoever asks read it in the index. Raises StorageError."""
+    if (record := as_record(judged)) is not None:
+        event = Event(record.at_ns, OURS, 0, type(record).__name__, msgspec.to_builtins(record))
+        storage.console.add_events(judged.view.id, [event])
+
+
+def judged_words(storage: Storage, run: str) -> list[Judged]:
+    """What was made of the end of a run, by sidecars, commands and us, in the order of time. Raises StorageError."""
+    return [msgspec.convert(event.fields, Judged) for event in storage.console.events(run, [Judged.__name__])]
 
 
 def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
@@ -261,7 +296,9 @@ def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
         return row
     if row.state == RUNNING:
         return msgspec.structs.replace(row, cause=loaded.view.cause)
-    return msgspec.structs.replace(row, **loaded.view.told(["state", "because", "cause", "mark"]))
+    rules = loaded.explanation.rules if loaded.explanation else ""
+    told = loaded.view.told(["state", "because", "cause", "mark"])
+    return msgspec.structs.replace(row, **told, rules=rules or row.rules)
 
 
 def stamp_of(directory: str) -> int:

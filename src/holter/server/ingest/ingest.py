@@ -74,7 +74,7 @@ class Ingest:
         """Rows that are to be written; one that could not be stays here."""
         seen = storage.runs.seen()
         self._quiet = QuietRuns(data, {run: at_ns for run, (at_ns, _) in seen.items()})
-        self._old_verdicts = OldVerdicts(data, storage.runs, seen=seen, sightings=self._sightings)
+        self._old_verdicts = OldVerdicts(data, storage, seen=seen, sightings=self._sightings)
         self._is_hurried = False
         self._looked_ns = 0
         self._backlog = Backlog()
@@ -374,6 +374,7 @@ class Ingest:
         for run in runs:
             followed, row = self._projected.pop(run)
             followed.has_kept(row)
+            self._old_verdicts.add(row)
             self.unreadable.pop(run, None)
 
     def _give_up(self, run: str, error: Exception) -> None:

@@ -6,31 +6,37 @@ from collections.abc import Mapping
 
 import msgspec
 
-from holter.catalog.judge.verdict import judge
+from holter.catalog.judge.verdict import judge_anew
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import load_run
+from holter.catalog.read.run_view import put_together, read_digests
 from holter.catalog.read.sightings import Sightings
-from holter.errors import JournalError
+from holter.errors import JournalError, StorageError
 from holter.journal.rundir import run_directory
 from holter.model.run_row import RunRow
-from holter.model.state import Lateness
-from holter.server.ingest.followed_run import with_verdict
+from holter.model.state import FINISHED, RUNNING, Lateness
+from holter.server.ingest.followed_run import keep_verdict, with_verdict
 from holter.server.ingest.run_rows import by_their_clock
-from holter.storage.runs import RunStore, Seen
+from holter.storage.opening import Storage
+from holter.storage.runs import Seen
 
 
 class OldVerdicts:
-    """Those in the table as it was found, the newest first. Used by one thread.
+    """Those in the table as it was found, the newest first, and what comes from machines with other rules than ours.
 
-    Whatever is alive is judged when it ends, and is none of them.
+    Used by one thread. Whatever is alive is judged when it ends, and is none of them.
     """
 
-    def __init__(self, data: str, runs: RunStore, *, seen: Mapping[str, Seen], sightings: Sightings) -> None:
+    def __init__(self, data: str, storage: Storage, *, seen: Mapping[str, Seen], sightings: Sightings) -> None:
         self._data = data
-        self._runs = runs
+        self._storage = storage
         self._sightings = sightings
         old = [(at_ns, run) for run, (at_ns, rules) in seen.items() if at_ns and rules != rules_stamp()]
         self._waiting = deque(run for _, run in sorted(old, reverse=True))
+
+    def add(self, row: RunRow) -> None:
+        """Have a run judged again where other rules than ours were asked."""
+        if row.rules != rules_stamp() and row.id not in self._waiting:
+            self._waiting.append(row.id)
 
     def renew(self, now_ns: int, lateness: Lateness, *, within_s: float) -> list[RunRow]:
         """Judge some again, one at least; returns those whose rows are others now. Raises StorageError."""
@@ -38,26 +44,31 @@ class OldVerdicts:
         renewed: list[RunRow] = []
         changed = []
         while self._waiting and (not renewed or time.monotonic() < deadline):
-            row = self._runs.get(self._waiting.popleft())
+            row = self._storage.runs.get(self._waiting.popleft())
             if row is None or row.rules == rules_stamp():  # it was woken, and is judged
                 continue
             try:
                 again = self._judge(row, now_ns, lateness)
+            except StorageError:
+                raise
             except Exception:  # noqa: BLE001  the boundary: holter fails over this run, which stays as it was
                 again = row
             renewed.append(msgspec.structs.replace(again, rules=rules_stamp()))
             changed += [again] if again != row else []
         if renewed:
-            self._runs.put(renewed)
+            self._storage.runs.put(renewed)
         return changed
 
     def _judge(self, row: RunRow, now_ns: int, lateness: Lateness, /) -> RunRow:
         directory = run_directory(self._data, row.id)
         try:
-            loaded = load_run(directory, now_ns=now_ns, lateness=lateness)
-            if loaded is not None and row.heard_ns is not None:
-                theirs_ns = by_their_clock(now_ns, loaded.digests, heard_ns=row.heard_ns)
-                loaded = load_run(directory, now_ns=theirs_ns, lateness=lateness)
+            digests = read_digests(directory)
+            theirs_ns = by_their_clock(now_ns, digests, heard_ns=row.heard_ns)
+            loaded = put_together(directory, digests, now_ns=theirs_ns, lateness=lateness)
         except (JournalError, OSError):  # it stays as it was when it could be read
             return row
-        return with_verdict(row, judge(loaded, self._sightings) if loaded is not None else None)
+        if loaded is None or loaded.by_itself.state in (RUNNING, FINISHED):
+            return with_verdict(row, loaded)
+        judged = judge_anew(loaded, self._sightings)
+        keep_verdict(self._storage, judged)
+        return with_verdict(row, judged)
