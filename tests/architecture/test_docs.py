@@ -50,6 +50,19 @@ def test_every_command_is_in_the_docs(command: str) -> None:
     assert f"holter {command.replace('_', '-')}" in (DOCS / "commands.md").read_text()
 
 
+SOURCE = ROOT / "src" / "holter"
+FOLDERS = sorted({path.parent.relative_to(SOURCE) for path in SOURCE.rglob("*.py")} - {Path(".")})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_the_map_names_every_folder(folder: Path) -> None:
+    house = (ROOT / "CONTRIBUTING.md").read_text().partition("## The house")[2].partition("- **Sizes.**")[0]
+    rows = [line for line in house.splitlines() if line.startswith(f"| `{folder.parts[0]}` |")]
+    assert len(rows) == 1
+    about = house.partition("In `server`,")[2] if folder.parts[0] == "server" else rows[0]
+    assert all(f"`{part}`" in about for part in folder.parts[1:])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
