@@ -54,6 +54,7 @@ def ended(server: Served, run_id: str) -> bool:
 def test_runs_are_listed_filtered_sorted_and_counted(server: Served) -> None:
     good, bad = record(LR="0.1", N="good"), record(LR="0.2", N="bad", RAISE="1")
     wait_until(lambda: ended(server, good) and ended(server, bad))
+    wait_until(lambda: any(each["cause"] for each in server.get("/runs")["runs"]))  # its sidecar says so a moment later
     table = server.get("/runs", sort="config.lr", columns="config.lr,summary.loss")
     assert [(each["id"], each["state"], each["values"]) for each in table["runs"]] == [
         (good, "finished", {"config.lr": 0.1, "summary.loss": 0.01}),

@@ -13,7 +13,7 @@ from holter.catalog.catalog import Catalog
 from holter.catalog.judge import verdict
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.present.explanation import as_json
-from holter.catalog.read.run_view import LoadedRun, awaited_evidence, load_run
+from holter.catalog.read.run_view import LoadedRun, awaited_evidence, awaited_verdicts, load_run
 from holter.journal.rundir import list_segments
 from holter.model.evidence import ALL_ASKED, Evidence
 from holter.model.records import Exited, Finished, Judged, Looked, Marked, Raised
@@ -204,10 +204,19 @@ def test_a_sidecar_that_still_asks_is_waited_for(
     now_ns = BEGAN_NS + int(after_s * SECOND)
     program = Journal(directory, dead()).say(named("otter")).close()
     gone = Exited(at_ns=BEGAN_NS, journal=program.id, pid=dead().pid, source="pidfd-info", status=status)
-    asked = Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid)
-    done = [Judged(at_ns=BEGAN_NS, weighed="")] if is_done else []
-    Journal(directory, alive(), kind="sidecar").say(gone, asked, *done).close()
+    done = [Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid)] if is_done else []
+    Journal(directory, alive(), kind="sidecar").say(gone, *done).close()
     assert bool(awaited_evidence(load(directory).digests, now_ns)) is is_awaited
+
+
+def test_a_server_waits_for_its_word_too(directory: Path) -> None:
+    program = Journal(directory, dead()).say(named("otter")).close()
+    gone = Exited(at_ns=BEGAN_NS, journal=program.id, pid=dead().pid, source="pidfd-info", status=9)
+    asked = Looked(at_ns=BEGAN_NS, source=ALL_ASKED, pid=dead().pid)
+    sidecar = Journal(directory, alive(), kind="sidecar").say(gone, asked)
+    assert len(awaited_verdicts(load(directory).digests, BEGAN_NS + SECOND)) == 1
+    sidecar.say(Judged(at_ns=BEGAN_NS, weighed="")).close()
+    assert awaited_verdicts(load(directory).digests, BEGAN_NS + SECOND) == []
 
 
 def test_a_dead_sidecar_is_not_waited_for(directory: Path) -> None:

@@ -12,7 +12,7 @@ from holter.catalog.read.parents_wishes import add_wishes
 from holter.journal.digest import Digest, digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
-from holter.model.evidence import Caught
+from holter.model.evidence import ALL_ASKED, Caught
 from holter.model.records import (
     CauseMarked,
     ChildExited,
@@ -205,8 +205,14 @@ def awaited_processes(digests: list[Digest], now_ns: int) -> list[Digest]:
     return [each for each in young if not any(other.opened.at_ns > each.opened.at_ns for other in sidecars)]
 
 
-def awaited_evidence(digests: list[Digest], now_ns: int, *, within_ns: int = ASKED_WITHIN_NS) -> list[Digest]:
-    """Those of the dead about whom a sidecar that may be alive still asks others: it says in the end why they died."""
+def awaited_evidence(digests: list[Digest], now_ns: int) -> list[Digest]:
+    """Those of the dead about whom a sidecar that may be alive still asks others: it says when all have been asked."""
+    done = {record.pid for record in _said(digests, Looked) if record.source == ALL_ASKED}
+    return [each for each in awaited_verdicts(digests, now_ns) if process_of(each).pid not in done]
+
+
+def awaited_verdicts(digests: list[Digest], now_ns: int, *, within_ns: int = ASKED_WITHIN_NS) -> list[Digest]:
+    """Those of the dead about whom such a sidecar is going to say why they died."""
     sidecars = [each for each in digests if each.opened.writer == "sidecar" and not _has_judged(each)]
     sidecars = [each for each in sidecars if is_alive(writer_of(each.opened)) is not False]
     hosts = {each.opened.host for each in sidecars}

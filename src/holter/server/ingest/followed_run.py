@@ -11,7 +11,7 @@ from holter.catalog.read.rules_stamp import rules_stamp
 from holter.catalog.read.run_view import (
     PROGRAM,
     LoadedRun,
-    awaited_evidence,
+    awaited_verdicts,
     last_seen_ns,
     process_of,
     put_together,
@@ -117,7 +117,7 @@ class FollowedRun:
         elsewhere = self._seen_elsewhere(projected.row.host) if late else frozenset()
         if self._judged is None or self._judged[:3] != (version, late, elsewhere):
             theirs_ns = by_their_clock(now_ns, self._digests(), heard_ns=projected.row.heard_ns)
-            if not late and awaited_evidence(self._digests(), theirs_ns, within_ns=JUDGED_WITHIN_NS):
+            if not late and awaited_verdicts(self._digests(), theirs_ns, within_ns=JUDGED_WITHIN_NS):
                 return projected
             self._judged = (version, late, elsewhere, self._judge(theirs_ns, lateness))
         return msgspec.structs.replace(projected, row=with_verdict(projected.row, self._judged[3]))
