@@ -74,7 +74,8 @@ ROWS = st.builds(
     late_state=st.sampled_from(["crashed", "preempted"]),
     heard_ns=st.sampled_from([None, NOW_NS, NOW_NS - 59 * 10**9, NOW_NS - 61 * 10**9]),
     cause=st.sampled_from([None, "killed", "disk-full"]),
-    started_ns=st.integers(NOW_NS - 100 * 10**9, NOW_NS),
+    # Whole microseconds: more than that the seconds of the API do not tell apart.
+    started_ns=st.integers(NOW_NS // 1000 - 100 * 10**6, NOW_NS // 1000).map(lambda microseconds: microseconds * 1000),
     ended_ns=st.sampled_from([None, NOW_NS]),
     last_step=st.one_of(st.none(), st.integers(0, 9)),
 )

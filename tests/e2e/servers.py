@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -27,7 +28,7 @@ class Served:
     def __init__(self, process: subprocess.Popen[str], output: Path, *, key: str = "") -> None:
         self.process = process
         self.output = output
-        self.home = str(data_directory())
+        self.home = os.environ.get("HOLTER_DIR", "")
         """Where programs record that are started in the same environment."""
         wait_until(lambda: self._address() or process.poll() is not None, within_s=STARTS_WITHIN_S)
         assert process.poll() is None, output.read_text()

@@ -27,6 +27,7 @@ from holter.model.records import (
     Finished,
     Flushed,
     HeldVariable,
+    Judged,
     KernelAsked,
     Launched,
     Looked,
@@ -188,6 +189,7 @@ def test_what_others_said_in_a_recorded_run(version: str) -> None:
         Edited(at_ns=44, by="ann", name="better", tags=("kept",)),
         KernelAsked(at_ns=47, kind="restart", is_busy=True),
         CauseMarked(at_ns=49, cause="disk-full", reason="df", by="ann", verdict="nonzero-exit"),
+        Judged(at_ns=50, weighed="2 1 3", found={"rules": "0.1.0-00000000-00000000"}),
     ]
 
 

@@ -118,6 +118,7 @@ def record_command(directory: Path) -> None:
     story.journal.record(r.KernelAsked(at_ns=47, kind="restart", is_busy=True))
     story.journal.record(r.Masked(at_ns=48, counts={"api_key in config": 1}))
     story.journal.record(r.CauseMarked(at_ns=49, cause="disk-full", reason="df", by="ann", verdict="nonzero-exit"))
+    story.journal.record(r.Judged(at_ns=50, weighed="2 1 3", found={"rules": "0.1.0-00000000-00000000"}))
     story.journal.close()
 
 
