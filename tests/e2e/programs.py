@@ -51,10 +51,10 @@ def data_directory() -> Path:
 
 
 def only_run() -> LoadedRun:
-    """The one run that there is, as `holter why` would load it."""
+    """The one run that there is, as `holter why` would load it who has time: its sidecar may be slow on a busy machine."""
     catalog = Catalog(str(data_directory()))
     (view,) = catalog.views()
-    return catalog.load(view.id)
+    return catalog.load(view.id, patience_s=60.0)
 
 
 def records(directory: str, writer: str = "client") -> list[Record | LoggedRow]:
