@@ -51,7 +51,7 @@ def data_directory() -> Path:
 
 
 def only_run() -> LoadedRun:
-    """The one run that there is, as `holter why` would load it who has time: its sidecar may be slow on a busy machine."""
+    """The one run that there is, as `holter why` would load it. Its sidecar may be slow on a busy machine."""
     catalog = Catalog(str(data_directory()))
     (view,) = catalog.views()
     return catalog.load(view.id, patience_s=60.0)
