@@ -42,5 +42,7 @@ def begin(**environment: str) -> tuple[Program, str]:
 
 
 def _has_ended(server: Served, found: str) -> bool:
+    """Also why: that comes a moment later."""
     answer = server.http.get(f"/runs/{found}")
-    return answer.status_code == 200 and answer.json()["state"] != "running" and answer.json()["rows"] > 0
+    run = answer.json() if answer.status_code == 200 else {"state": "running"}
+    return run["state"] != "running" and run["rows"] > 0 and (run["state"] == "finished" or run["cause"] is not None)

@@ -6,6 +6,7 @@ from typing import overload
 
 from holter.api.run import ApiRun
 from holter.api.source import Page, Source, Wanted
+from holter.model.struct_types import prepare_structs
 from holter.recording.login import find_upload, warn_of_listeners
 from holter.recording.settings import read_settings
 from holter.recording.voice import Voice
@@ -25,6 +26,7 @@ class Api:
     def __init__(
         self, url: str | None = None, api_key: str | None = None, *, directory: str | os.PathLike[str] | None = None
     ) -> None:
+        prepare_structs()  # others may read in other threads
         settings = read_settings({"url": url, "api_key": api_key, "dir": directory}, os.environ)
         upload = find_upload(settings) if directory is None else None
         warn_of_listeners(upload, Voice().warn)

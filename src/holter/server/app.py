@@ -15,6 +15,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.errors import Refused
+from holter.model.struct_types import prepare_structs
 from holter.server.domain.housekeeping import Housekeeper
 from holter.server.domain.rounds import make_rounds
 from holter.server.domain.services import Services
@@ -43,6 +44,7 @@ _WHOLE = ":whole}"
 def make_app(services: Services, when_ready: Callable[[], None] = lambda: None) -> ASGIApp:
     """The application for open services: it begins to follow the runs with its first request and ends with its last."""
     routes = load_routes()
+    prepare_structs()
     document = msgspec.json.encode(make_document(routes))
 
     async def describe(request: Request) -> Response:
