@@ -1,5 +1,7 @@
 """Runs to look at: short programs that really log, end, raise and are killed."""
 
+from typing import Any
+
 from tests.e2e.programs import Program, run, start, wait_until
 from tests.e2e.servers import Served
 
@@ -44,5 +46,8 @@ def begin(**environment: str) -> tuple[Program, str]:
 def _has_ended(server: Served, found: str) -> bool:
     """Also why: that comes a moment later."""
     answer = server.http.get(f"/runs/{found}")
-    run = answer.json() if answer.status_code == 200 else {"state": "running"}
-    return run["state"] != "running" and run["rows"] > 0 and (run["state"] == "finished" or run["cause"] is not None)
+    if answer.status_code != 200:
+        return False
+    run: dict[str, Any] = answer.json()
+    is_explained = run["state"] == "finished" or run["cause"] is not None
+    return run["state"] != "running" and run["rows"] > 0 and is_explained

@@ -24,10 +24,10 @@ def prepare_structs() -> frozenset[type]:
             importlib.import_module(f"holter.model.{module.name}")
         waiting: list[type] = [msgspec.Struct]
         while waiting:
-            found: list[type] = [each for each in waiting.pop().__subclasses__() if each not in _prepared]
+            found: list[type] = waiting.pop().__subclasses__()
             waiting += found
             for each in found:
-                if each.__module__.startswith("holter."):
+                if each not in _prepared and each.__module__.startswith("holter."):
                     with contextlib.suppress(TypeError):  # one that can't be read
                         msgspec.msgpack.Decoder(each)
                         _prepared.add(each)
