@@ -20,7 +20,17 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
         _write(
             f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, last_words=_end
         )
-    wait_until(lambda: server.get("/runs", project="sweep", filter="state = finished")["total"] == many, within_s=60)
+
+    def have_ended() -> bool:
+        return bool(server.get("/runs", project="sweep", filter="state = finished")["total"] == many)
+
+    try:
+        wait_until(have_ended)
+    except AssertionError:
+        states = [(run["id"], run["state"], run["trouble"]) for run in server.get("/runs", count=500)["runs"]]
+        others = [each for each in states if each[1] != "finished"]
+        said = server.output.read_text()
+        raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None
 
 
 def write_dead(run: str, *, project: str) -> None:
