@@ -69,7 +69,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """How many of them call `begin()`."""
     run_state: str = ""
     """Where `holter run` alone watched and the command outlived the process that died: the state of the command."""
-    without_client: tuple[str, ...] = ()
+    without_client: tuple[str | None, ...] = ()
     """The causes that can be told from outside, where rows of the journal decide."""
     takes_s: float = 90.0
     """It is over by then."""

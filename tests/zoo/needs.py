@@ -60,6 +60,9 @@ def _lacks(need: str) -> str:
     is_there = {
         "gpu": os.path.exists("/dev/nvidia0"),
         **{library: importlib.util.find_spec(library) is not None for library in ("torch", "cupy", "jax")},
-        **{tool: shutil.which(tool) is not None for tool in ("gcc", "g++", "perl")},
+        **{
+            tool: shutil.which(tool) is not None
+            for tool in ("gcc", "g++", "perl", "java", "node", "tmux", "gdb", "strace")
+        },
     }
     return "" if is_there.get(need, True) else f"no {need}"
