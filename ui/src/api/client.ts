@@ -99,6 +99,8 @@ export const part = encodeURIComponent;
 export interface AskedTable {
   project?: string;
   filter?: string;
+  /** Ids that are left out, separated by commas. */
+  without?: string;
   sort?: string;
   offset?: number;
   limit?: number;

@@ -612,6 +612,8 @@ export interface paths {
         /**
          * Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1191,12 +1193,16 @@ export interface components {
         /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         AskedTable: {
             /** @default null */
             project: string | null;
             /** @default  */
             filter: string;
+            /** @default  */
+            without: string;
             /** @default  */
             sort: string;
             /** @default 0 */
@@ -4839,6 +4845,7 @@ export interface operations {
             query?: {
                 project?: string | null;
                 filter?: string;
+                without?: string;
                 sort?: string;
                 offset?: number;
                 limit?: number;
