@@ -33,7 +33,7 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
 
 
 def write_finished(run: str, *, value: float, config: dict[str, Any] | None = None, **described: Any) -> None:
-    """A run whose loss grows by one with each of its five steps, from a value on; `described` has at least a project."""
+    """A run whose loss grows by one with each of its five steps, from a value on; `described` has its project."""
     _write(run, {"name": run, **described}, config=config, value=value, last_words=_end)
 
 

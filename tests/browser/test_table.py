@@ -1,4 +1,4 @@
-"""The table of a project's runs: what its rows say, the baseline, what is searched, grouped and done to many at once."""
+"""The table of runs: what its rows say, the baseline, what is searched, grouped and done to many at once."""
 
 import math
 import re
