@@ -50,7 +50,9 @@ def test_lines_behind_what_was_not_kept_are_numbered_as_they_were_printed(tmp_pa
     batches = []
     while found := feed.read():
         batches += [batch for batch in found if batch.start != batch.stop]
-    assert [batch.lines[0][2] for batch in batches[:2]] == ["line 0000", f"line {batches[1].first:04d}"]
-    assert batches[1].missed == 10 * (batches[1].first - len(batches[0].lines))
+    head, tail = batches[:2]
+    assert tail.first is not None
+    assert [head.lines[0][2], tail.lines[0][2]] == ["line 0000", f"line {tail.first:04d}"]
+    assert tail.missed == 10 * (tail.first - len(head.lines))
     assert [(batch.missed, batch.first) for batch in batches[2:]] == [(0, None)] * (len(batches) - 2)
     assert batches[-1].lines[-1][2] == "line 0999"
