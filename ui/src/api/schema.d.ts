@@ -1455,6 +1455,8 @@ export interface components {
         /**
          * ConsoleJson
          * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+         *
+         *         `total` counts the lines in its `gaps` too, which were not kept.
          */
         ConsoleJson: {
             total: number;
@@ -1462,6 +1464,12 @@ export interface components {
             lines: components["schemas"]["LineJson"][];
             /** @default null */
             hit: number | null;
+            /** @default [] */
+            gaps: components["schemas"]["Gap"][];
+            /** @default {} */
+            streams: {
+                [key: string]: string;
+            };
         };
         /**
          * LineJson
@@ -1473,6 +1481,15 @@ export interface components {
             stream: string;
             text: string;
             transcript: string;
+        };
+        /**
+         * Gap
+         * @description Lines that were not kept.
+         */
+        Gap: {
+            first: number;
+            lines: number;
+            size_bytes: number;
         };
         /**
          * RunFiles
@@ -1973,6 +1990,8 @@ export interface components {
             ruled_out: components["schemas"]["RuledOut"][];
             not_observable: components["schemas"]["UnseenJson"][];
             stack: string[];
+            /** @default  */
+            grade: string;
             /** @default [] */
             curves: string[];
             /** @default null */
