@@ -1461,6 +1461,8 @@ export interface components {
         /**
          * ConsoleJson
          * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+         *
+         *         `total` counts the lines in its `gaps` too, which were not kept.
          */
         ConsoleJson: {
             total: number;
@@ -1468,6 +1470,12 @@ export interface components {
             lines: components["schemas"]["LineJson"][];
             /** @default null */
             hit: number | null;
+            /** @default [] */
+            gaps: components["schemas"]["Gap"][];
+            /** @default {} */
+            streams: {
+                [key: string]: string;
+            };
         };
         /**
          * LineJson
@@ -1479,6 +1487,15 @@ export interface components {
             stream: string;
             text: string;
             transcript: string;
+        };
+        /**
+         * Gap
+         * @description Lines that were not kept.
+         */
+        Gap: {
+            first: number;
+            lines: number;
+            size_bytes: number;
         };
         /**
          * RunFiles
