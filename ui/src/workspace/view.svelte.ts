@@ -1,9 +1,11 @@
 /** How a workspace is set up. All of it is in the address, so a link shows what its sender saw. */
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
+import { betterOf } from "./better";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
+import { sectionOf, type Section } from "./sections";
 
 export const SIZES = { s: { width: 240, height: 130 }, m: { width: 310, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
@@ -25,12 +27,20 @@ class View {
   shown = $derived(new Set(place.list("show")));
   /** To compare, or to look at later. */
   selected = $derived(new Set(place.list("select")));
+  /** The run that all others are compared with. */
+  baseline = $derived(place.get("baseline"));
+  /** Runs that stay on top of the table, the baseline first. */
+  onTop = $derived([...new Set([...(this.baseline ? [this.baseline] : []), ...place.list("top")])]);
+  /** Whether the best value of each column stands out. */
+  hasBest = $derived(place.get("best") === "1");
   /** Of the table, in px; null: as this browser has it. */
   tableWidth = $derived(place.number("table"));
   /** The row that the table begins with. */
   firstRow = $derived(Math.max(0, Math.floor(place.number("row") ?? 0)));
   pinned = $derived(splitNames(place.get("pin")));
   order = $derived(splitNames(place.get("order")));
+  /** The section of each chart that was moved out of its own. */
+  placed = $derived(new Map(splitNames(place.get("in")).map((pair) => splitNames(pair) as [string, string])));
   tall = $derived(new Set(splitNames(place.get("tall"))));
   /** Charts of which all values are shown, also those of outliers. */
   whole = $derived(new Set(splitNames(place.get("whole"))));
@@ -56,7 +66,8 @@ class View {
   }
 
   sortBy(field: string): void {
-    const first = field === "started_at" || field.startsWith("summary.") ? `-${field}` : field;
+    const isDown = field === "started_at" || (field.startsWith("summary.") && betterOf(field) !== "low");
+    const first = isDown ? `-${field}` : field;
     const other = first.startsWith("-") ? field : `-${field}`;
     const next = this.sort === first ? other : first;
     place.set({ sort: next === "-started_at" ? null : next });
@@ -79,10 +90,21 @@ class View {
     place.set({ hide: [...hidden].join(","), show: [...shown].join(",") }, true);
   }
 
-  toggleSelected(id: string): void {
+  select(ids: string[], isOn: boolean): void {
     const selected = new Set(this.selected);
-    if (!selected.delete(id)) selected.add(id);
+    for (const id of ids) {
+      if (isOn) selected.add(id);
+      else selected.delete(id);
+    }
     place.set({ select: [...selected].join(",") }, true);
+  }
+
+  setBaseline(id: string | null): void {
+    place.set({ baseline: id });
+  }
+
+  toggleOnTop(id: string): void {
+    place.set({ top: toggled(new Set(place.list("top")), id).join(",") }, true);
   }
 
   openMore(section: string, many: number): void {
@@ -102,9 +124,18 @@ class View {
     place.set({ pin: joinNames(pinned.toSpliced(pinned.indexOf(key), 1).toSpliced(to, 0, key)) }, true);
   }
 
-  /** A chart takes the place of another one of its section. */
-  moveChart(section: string[], key: string, target: string): void {
-    place.set({ order: joinNames(moved(section, this.order, key, target)) }, true);
+  /** A chart takes the place of another one, in its own section or in that one's; without a target it comes last there. */
+  moveChart(section: Section, key: string, target?: string): void {
+    const isHere = section.all.includes(key);
+    const all = isHere ? section.all : [...section.all, key];
+    const placed = new Map(this.placed);
+    if (!isHere) placed.set(key, section.name);
+    if (sectionOf(key) === section.name) placed.delete(key);
+    place.set({
+      order: joinNames(target === undefined ? this.order : moved(all, this.order, key, target)),
+      in: joinNames([...placed].map((pair) => joinNames(pair))),
+      pin: joinNames(this.pinned.filter((each) => each !== key)),
+    }, true);
   }
 
   toggleTall(key: string): void {
