@@ -11,6 +11,8 @@ interface Entry {
   /** All parameters, also where the address has no room for them. */
   query: string;
   isCut: boolean;
+  /** When we came to this page: what was set up since then has the same. */
+  cameAt: number;
 }
 
 /** Proxies take lines of 8 kB; a longer address would open nothing. */
@@ -23,6 +25,7 @@ class Place {
   hash = $state(location.hash);
   /** Whether we set the parameters up here, or come back to where we did; else somebody came by a link. */
   isOurs = $state(false);
+  cameAt = $state(Date.now());
 
   /** A parameter of the address, or what holds without it. */
   get(name: string, otherwise = ""): string {
@@ -48,7 +51,7 @@ class Place {
     }
     const text = query.toString();
     const isCut = text.length > MOST_LETTERS;
-    write(this.path + (text && !isCut ? `?${text}` : "") + hash, isQuiet, { query: text, isCut });
+    write(this.path + (text && !isCut ? `?${text}` : "") + hash, isQuiet, { query: text, isCut, cameAt: this.cameAt });
   }
 
   reread(): void {
@@ -56,6 +59,7 @@ class Place {
     this.path = readPath();
     this.hash = location.hash;
     this.isOurs = own !== null;
+    this.cameAt = own?.cameAt ?? Date.now();
     const text = own?.query ?? location.search.replace(/^\?/, "");
     if (text !== this.query.toString()) this.query = new URLSearchParams(text);
   }
@@ -95,7 +99,7 @@ function write(path: string, isReplacing: boolean, own: Entry | null): void {
 
 function entry(): Entry | null {
   const own = history.state as Partial<Entry> | null;
-  return typeof own?.query === "string" ? { query: own.query, isCut: own.isCut === true } : null;
+  return typeof own?.query === "string" ? { query: own.query, isCut: own.isCut === true, cameAt: own.cameAt ?? 0 } : null;
 }
 
 /** Lets links inside the page change the place without loading anything. */

@@ -20,7 +20,7 @@ class ViewKeeper {
   /** An address without settings waits for what was kept; one with some is shown as it stands. */
   isReady = $derived(place.isOurs || !isEmpty(this.settings));
   #outbox: Outbox | null = null;
-  #seen: { view: string; settings: Settings } | null = null;
+  #seen: { view: string; cameAt: number; settings: Settings } | null = null;
   #undo = new Undo();
 
   /** Look after the workspace of a project until the returned function is called. */
@@ -44,17 +44,17 @@ class ViewKeeper {
     if (place.isOurs || (!this.data && !this.isReady)) return;
     const isBare = this.data !== null && isEmpty(this.settings);
     const view = this.id || (isBare ? (this.data?.view ?? this.data?.default ?? "") : "");
-    place.set({ ...(isBare && this.#kept(view)), view }, true);
+    this.#show({ ...(isBare && this.#kept(view)), view });
+    this.#undo.clear();
     this.#checkView();
   }
 
   /** Keep what has changed since the last time. */
   follow(): void {
-    const [view, settings] = [this.id, this.settings];
     const seen = this.#seen;
-    this.#seen = { view, settings };
-    if (seen?.view !== view) return this.#undo.clear();
-    const changes = changesBetween(seen.settings, settings);
+    this.#look();
+    if (seen?.view !== this.id || seen.cameAt !== place.cameAt) return this.#undo.clear();
+    const changes = changesBetween(seen.settings, this.settings);
     if (isEmpty(changes)) return;
     this.#undo.note(seen.settings, changes, Date.now());
     this.#keep(changes);
@@ -182,7 +182,11 @@ class ViewKeeper {
   /** Set what is shown, without taking it for a change that somebody made here. */
   #show(changes: Edits): void {
     place.set(changes, true);
-    this.#seen = { view: this.id, settings: this.settings };
+    this.#look();
+  }
+
+  #look(): void {
+    this.#seen = { view: this.id, cameAt: place.cameAt, settings: this.settings };
   }
 
   #keep(changes: Edits): void {
