@@ -248,8 +248,8 @@ def test_a_disk_that_fails_is_told_as_such_and_not_as_full(tmp_path: Path) -> No
 def test_settings_outlive_a_rebuild_and_a_file_of_them_that_rots_is_told(tmp_path: Path) -> None:
     url = f"sqlite:{tmp_path / 'index'}"
     storage = open_storage(url)
-    storage.settings.merge("vision", "ada", {"now": {"sort": "name"}})
-    storage.settings.merge("vision", "bob", {"now": {"sort": "id"}})
+    storage.settings.merge("vision", "ada", changes={"now": {"sort": "name"}})
+    storage.settings.merge("vision", "bob", changes={"now": {"sort": "id"}})
     storage.close()
     rebuild(str(tmp_path), url, clock=Clock())
     storage = open_storage(url)
@@ -257,6 +257,6 @@ def test_settings_outlive_a_rebuild_and_a_file_of_them_that_rots_is_told(tmp_pat
     [rotten] = [path for path in (tmp_path / "index" / "settings").glob("*.json") if b'"ada"' in path.read_bytes()]
     rotten.write_bytes(rotten.read_bytes()[:-9])
     with pytest.raises(StorageFailing, match="restore it, or remove it"):
-        storage.settings.merge("vision", "ada", {"now": {"x": "time"}})
+        storage.settings.merge("vision", "ada", changes={"now": {"x": "time"}})
     assert storage.settings.get("vision", "bob") == {"now": {"sort": "id"}}
     storage.close()

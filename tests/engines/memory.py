@@ -304,7 +304,7 @@ class MemorySettings:
         """All sets of an owner in a project."""
         return merged(self._sets.get((project, owner), {}), {})
 
-    def merge(self, project: str, owner: str, changes: Changes) -> Sets:
+    def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings."""
         with self._lock:
             self._sets[project, owner] = merged(self._sets.get((project, owner), {}), changes)

@@ -26,7 +26,7 @@ class SettingStore(Protocol):
     def get(self, project: str, owner: str) -> Sets:
         """All sets of an owner in a project."""
 
-    def merge(self, project: str, owner: str, changes: Changes) -> Sets:
+    def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings; returns all as they are then. A set without settings is there all the same.
 
         Raises UsageError, and changes nothing, where that would be more than `MOST_BYTES`; StorageFull.

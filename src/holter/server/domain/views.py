@@ -135,7 +135,7 @@ class ProjectViews:
         return self._store.get(self._project, self._owner(is_team))
 
     def _merge(self, changes: Changes, *, is_team: bool = False) -> None:
-        self._store.merge(self._project, self._owner(is_team), changes)
+        self._store.merge(self._project, self._owner(is_team), changes=changes)
 
     def _owner(self, is_team: bool) -> str:
         return TEAM if is_team else f"user {self._user}"

@@ -46,7 +46,7 @@ class DirectorySettings:
         except msgspec.MsgspecError as error:
             raise StorageFailing(f"{path} can't be read as settings ({error}): restore it, or remove it") from error
 
-    def merge(self, project: str, owner: str, changes: Changes) -> Sets:
+    def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings."""
         with full_disk_told(self._directory), _alone(os.path.join(self._directory, ".lock")):
             before = self.get(project, owner)
