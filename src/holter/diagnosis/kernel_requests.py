@@ -33,22 +33,16 @@ def without_server(evidence: Evidence) -> KernelEvent | None:
     return gone[-1] if gone and evidence.subject.code == KERNEL_LEFT_ALONE else None
 
 
-def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) -> Verdict:
+def was_asked(evidence: Evidence, *, asked: KernelEvent, done: str) -> Verdict:
     """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
     title = f"The notebook's kernel was {done} while a cell was running"
     fact = facts.fact("jupyter", asked.at_ns, f"somebody had the notebook's kernel {done} while a cell was running")
-    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, grade=NAMED)
+    return verdict_of(evidence, fact=fact, title=title, state=FAILED, grade=NAMED)
 
 
-def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, grade: Grade) -> Verdict:
+def verdict_of(evidence: Evidence, *, fact: Fact, title: str, state: str, grade: Grade) -> Verdict:
     """That the kernel ended because of what this fact says."""
     end = evidence.subject
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     found = [fact, facts.of_status(end), *testimony.of_steps(end)]
-    return Verdict(
-        cause=cause,
-        grade=grade,
-        title=f"{title}{step}",
-        because=testimony.few(found),
-        state=state,
-    )
+    return Verdict(grade, f"{title}{step}", found, state=state)

@@ -15,7 +15,6 @@ from holter.diagnosis.texts import last_words
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
-CAUSE = "aborted"
 GENERALITY = 1
 ADVICE = (look_at_output, see_native_stack, check_heap, UPDATE_NATIVE_LIBRARY)
 SEEN, EXPLAINED, BYPASSED, BY_STATUS = NAMED, CONSISTENT, CONSISTENT, INFERRED
@@ -34,9 +33,4 @@ def diagnose(evidence: Evidence) -> Answer:
     grade = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
-    return Verdict(
-        cause=CAUSE,
-        grade=min(grade, crash.ending.certainty),
-        title=words.sentence(f"{words.process(end)} aborted itself{said}"),
-        because=tuple(because)[:5],
-    )
+    return Verdict(min(grade, crash.ending.certainty), f"{words.process(end)} aborted itself{said}", because)

@@ -26,7 +26,6 @@ from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "allocation-refused"
 ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
 CURVES = ("rss", "host-memory")
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS = NAMED, NAMED, COUNTED, COUNTED, CONSISTENT
@@ -44,7 +43,7 @@ def diagnose(evidence: Evidence) -> Answer:
     grade = _grade(evidence, raised)
     if grade is None:
         if "MemoryError" in type_names(raised) and is_own_raise(raised):
-            return RuledOut(cause=CAUSE, because="the program's own code raised that MemoryError")
+            return RuledOut(because="the program's own code raised that MemoryError")
         return None
     return _verdict(evidence, grade, [facts.of_exception(raised, is_type_decisive=grade >= BARE)])
 
@@ -116,13 +115,8 @@ def asked_bytes(text: str) -> float | None:
 
 def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     status = facts.of_status(evidence.subject)
-    because = dict.fromkeys([*found, *_limit_facts(evidence), *facts.of_available(evidence), status])
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(evidence),
-        because=tuple(because)[:5],
-    )
+    because = [*found, *_limit_facts(evidence), *facts.of_available(evidence), status]
+    return Verdict(grade, _title(evidence), because)
 
 
 def _title(evidence: Evidence) -> str:
@@ -133,11 +127,11 @@ def _title(evidence: Evidence) -> str:
     if asked and is_absurd(evidence, asked):
         total = evidence.memory.total_bytes
         than = f" of {words.size(total)}" if total else ""
-        return words.sentence(f"{who} asked for {what} at once, more than the machine's memory{than}, and was refused")
+        return f"{who} asked for {what} at once, more than the machine's memory{than}, and was refused"
     if around and around.address_space_limit_bytes is not None and _is_limited(evidence):
         limit = words.size(around.address_space_limit_bytes)
-        return words.sentence(f"{who} asked for {what} and was refused: its address space is limited to {limit}")
-    return words.sentence(f"{who} asked for {what} and was refused")
+        return f"{who} asked for {what} and was refused: its address space is limited to {limit}"
+    return f"{who} asked for {what} and was refused"
 
 
 def _limit_facts(evidence: Evidence) -> list[Fact]:

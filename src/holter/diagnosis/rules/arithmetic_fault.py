@@ -16,7 +16,6 @@ from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "arithmetic-fault"
 ADVICE = ("check for integer division by zero in native code: an empty array or a length of 0", see_native_stack)
 OF_INTEGERS = (1, 2)
 OF_FLOATS: dict[int | None, str] = {
@@ -34,10 +33,9 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     who = words.process(evidence.subject)
     return Verdict(
-        cause=CAUSE,
-        grade=crash.grade,
-        title=words.sentence(f"{who} {_what(crash)} in native code{crashes.where(evidence, crash)}"),
-        because=crashes.because(evidence, crash),
+        crash.grade,
+        f"{who} {_what(crash)} in native code{crashes.where(evidence, crash)}",
+        crashes.because(evidence, crash),
     )
 
 

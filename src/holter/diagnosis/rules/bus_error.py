@@ -15,7 +15,6 @@ from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "bus-error"
 GENERALITY = 1
 ADVICE = (
     "never truncate or overwrite a file that is mapped: write a new one and rename it into its place",
@@ -33,17 +32,14 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     caught = crash.ending.caught
     if caught is not None and caught.code in FAILING_MEMORY:
-        return RuledOut(cause=CAUSE, because=f"si_code {caught.code} says that the memory itself failed")
+        return RuledOut(because=f"si_code {caught.code} says that the memory itself failed")
     disk = spaces.mapped_disk(evidence, facts.map_path(caught)) if caught else None
     if caught is not None and disk is not None and spaces.is_cut(disk, caught) is False and spaces.has_no_room(disk):
-        return RuledOut(cause=CAUSE, because=f"{disk.path} was not truncated; its disk has no room for its pages")
+        return RuledOut(because=f"{disk.path} was not truncated; its disk has no room for its pages")
     return Verdict(
-        cause=CAUSE,
-        grade=min(crash.grade, _most(evidence, caught, disk)),
-        title=words.sentence(
-            f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}"
-        ),
-        because=_because(evidence, crash),
+        min(crash.grade, _most(evidence, caught, disk)),
+        f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}",
+        _because(evidence, crash),
     )
 
 

@@ -27,7 +27,6 @@ from holter.diagnosis.scheduling import of_job, says_out_of_memory
 from holter.model.evidence import Evidence, OomKill
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
-CAUSE = "cgroup-out-of-memory"
 EXCLUDES = ("killed",)
 ADVICE = (fewer_workers, more_memory, *LESS_MEMORY, SMALLER_NUMBERS, resume)
 CURVES = ("cgroup-0", "cgroup-1", "rss")
@@ -46,11 +45,11 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, kill, NAMED) if _is_of_a_cgroup(kill.report) else None
     if is_others_kill(kill):
         names = words.listed([f"{each.name} ({each.pid})" for each in kill.others[:3]])
-        return RuledOut(cause=CAUSE, because=f"the Linux kernel log says that Linux killed {names} for memory")
+        return RuledOut(because=f"the Linux kernel log says that Linux killed {names} for memory")
     if kill.counted is None:
         return _unobservable(kill)
     if kill.counted == 0:
-        return RuledOut(cause=CAUSE, because=_unmoved(kill))
+        return RuledOut(because=_unmoved(kill))
     if is_scarce(evidence) and not has_reached_limit(evidence):
         return None
     return _verdict(evidence, kill, _grade(evidence, kill))
@@ -63,12 +62,7 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
     limit = tight_level(evidence)
     most = f" of {words.size(limit.limit_bytes)}" if limit and limit.limit_bytes else ""
     found = [*(of_job(job, end.at_ns) if job else ()), facts.of_status(end), *facts.of_own(evidence)]
-    return Verdict(
-        cause=CAUSE,
-        grade=NAMED,
-        title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
-        because=tuple(found[:5]),
-    )
+    return Verdict(NAMED, f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}", found)
 
 
 def _is_of_a_cgroup(report: OomKill) -> bool:
@@ -88,11 +82,8 @@ def _grade(evidence: Evidence, kill: Kill) -> Grade:
 
 def _unobservable(kill: Kill) -> Answer:
     if kill.host_kills == 0:
-        return RuledOut(
-            cause=CAUSE, because="Linux has killed no process on this machine for memory since the run began"
-        )
+        return RuledOut(because="Linux has killed no process on this machine for memory since the run began")
     return NotObservable(
-        cause=CAUSE,
         because="the counter of out-of-memory kills under its container's memory limit (cgroup) could not be read",
         remedy="mount /sys/fs/cgroup into the container, and keep holter's sidecar running",
     )
@@ -107,25 +98,18 @@ def _unmoved(kill: Kill) -> str:
 
 
 def _verdict(evidence: Evidence, kill: Kill, grade: Grade, /) -> Verdict:
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(evidence, kill),
-        because=_because(evidence, kill),
-    )
+    return Verdict(grade, _title(evidence, kill), _because(evidence, kill))
 
 
 def _title(evidence: Evidence, kill: Kill) -> str:
     level = tight_level(evidence)
     who = words.process(evidence.subject)
     if level is None or not level.limit_bytes:
-        return words.sentence(f"Linux killed {who}: its container's memory limit (cgroup) was used up")
+        return f"Linux killed {who}: its container's memory limit (cgroup) was used up"
     whose = "its container's" if level.level == 0 else f"{level.path}'s" if level.path else "its job's or pod's"
     held = held_bytes(evidence)
     own = f"; the run held {words.size(held)} when last measured" if held else ""
-    return words.sentence(
-        f"Linux killed {who}: {whose} memory limit (cgroup) of {words.size(level.limit_bytes)} was used up{own}"
-    )
+    return f"Linux killed {who}: {whose} memory limit (cgroup) of {words.size(level.limit_bytes)} was used up{own}"
 
 
 def _because(evidence: Evidence, kill: Kill) -> tuple[Fact, ...]:

@@ -7,7 +7,7 @@ Look at the rank that is named as behind. Make sure that all ranks do the same n
 raise `timeout=` of `init_process_group` where one rank may take long on purpose.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts
 from holter.diagnosis.causality.ends import at_step, call, ended_well, waited_in_vain
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.ranks import find_laggard, tell_laggard
@@ -18,7 +18,6 @@ from holter.diagnosis.texts import is_own_raise, line_near_end
 from holter.model.evidence import End, Evidence, Said
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "collective-timeout"
 ADVICE = (
     "look at the rank that is behind, not at the one that reports; set TORCH_NCCL_TRACE_BUFFER_SIZE for next time",
     same_batches,
@@ -46,10 +45,9 @@ def diagnose(evidence: Evidence) -> Answer:
     )
     found += [facts.of_console(line)] if line else []
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(end, laggard, line),
-        title=_title(end, laggard),
-        because=testimony.few([*tell_laggard(evidence), *found, facts.of_status(end)]),
+        _grade(end, laggard, line),
+        _title(end, laggard),
+        [*tell_laggard(evidence), *found, facts.of_status(end)],
         is_consequence=only_passed_on(evidence),
     )
 
@@ -62,10 +60,10 @@ def _grade(end: End, laggard: End | None, line: Said | None) -> Grade:
 
 def _title(end: End, laggard: End | None) -> str:
     if laggard is None:
-        return words.sentence(f"{call(end)} waited in vain for the other ranks in a collective operation")
+        return f"{call(end)} waited in vain for the other ranks in a collective operation"
     if laggard.pid == end.pid:
-        return words.sentence(f"{call(end)} fell behind{at_step(end)}, and the other ranks waited for it in vain")
+        return f"{call(end)} fell behind{at_step(end)}, and the other ranks waited for it in vain"
     behind = at_step(laggard).removeprefix(", ")
     where = f", which stood {behind}" if behind else ", which did not come"
     comma = "," if at_step(end) else ""
-    return words.sentence(f"{call(end)}{at_step(end)}{comma} waited in vain for {call(laggard)}{where}")
+    return f"{call(end)}{at_step(end)}{comma} waited in vain for {call(laggard)}{where}"

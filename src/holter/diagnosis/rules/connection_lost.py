@@ -13,7 +13,6 @@ from holter.diagnosis.rivals import OPEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
 
-CAUSE = "connection-lost"
 ADVICE = ("check the network to the server; nothing is lost: holter sync sends what is missing",)
 CURVES = ("network",)
 OF_THE_LIVING = True
@@ -29,10 +28,10 @@ def diagnose(evidence: Evidence) -> Answer:
     if not evidence.is_late:
         return None
     if evidence.is_connected:
-        return RuledOut(cause=CAUSE, because="data still arrives from the run's machine")
+        return RuledOut(because="data still arrives from the run's machine")
     host = evidence.host
     if host is not None and host.boot_id_now is not None:
-        return RuledOut(cause=CAUSE, because="the run's machine can be looked at from here")
+        return RuledOut(because="the run's machine can be looked at from here")
     return _verdict(evidence, INFERRED, "Nothing more was heard from the run, and its machine can't be seen from here")
 
 
@@ -44,12 +43,7 @@ def _verdict(evidence: Evidence, grade: Grade, title: str, /) -> Verdict:
     found = [facts.fact("heartbeats", end.at_ns, f"the last heartbeat{name} came then{more}")]
     if evidence.is_connected is False:
         found.append(facts.fact("server", evidence.ended_ns, "no data arrives from there"))
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=title,
-        because=testimony.few([*found, *testimony.of_steps(end)]),
-    )
+    return Verdict(grade, title, [*found, *testimony.of_steps(end)])
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

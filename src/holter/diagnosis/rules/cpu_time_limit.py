@@ -18,7 +18,6 @@ from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "cpu-time-limit"
 ADVICE = (raise_cpu_time, resume)
 WARNED_WITHIN_S = 5.0
 SAMPLED_WITHIN_S = 1.5
@@ -32,7 +31,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if ending.signal == signal.SIGXCPU and not ending.is_sent:
         if has_no_cpu_limit(evidence):
-            return RuledOut(cause=CAUSE, because="it had no CPU time limit")
+            return RuledOut(because="it had no CPU time limit")
         grade = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
         return _verdict(evidence, ending, min(grade, ending.certainty))
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
@@ -68,10 +67,7 @@ def _verdict(evidence: Evidence, ending: Ending, grade: Grade, /) -> Verdict:
     end, limit = evidence.subject, _limit(evidence)
     of = f" of {limit:,} s" if limit is not None else ""
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{words.process(end)} used up its CPU time limit{of}"),
-        because=(*_facts(evidence, ending), facts.of_status(end)),
+        grade, f"{words.process(end)} used up its CPU time limit{of}", (*_facts(evidence, ending), facts.of_status(end))
     )
 
 

@@ -24,7 +24,6 @@ from holter.model.evidence import Disk, Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "disk-full"
 ADVICE = (
     free_space,
     "keep only the last few checkpoints (save_total_limit, keep_last), or write them to another file system",
@@ -53,17 +52,17 @@ def diagnose(evidence: Evidence) -> Answer:
     wanted = tags_in(text).get("bytes-to-write")
     disk = spaces.full_disk(evidence, spaces.path_of(raised), wanted_bytes=int(wanted[1]) if wanted else 0)
     if found is None and says(text, "database-full") and disk is None and _was_looked_at(evidence):
-        return RuledOut(cause=CAUSE, because=f"the database says that it or the disk is full, and {_room(evidence)}")
+        return RuledOut(because=f"the database says that it or the disk is full, and {_room(evidence)}")
     if found is not None or says(text, "disk-full"):
         is_sure = found is not None and found.is_sure
         grade = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
         return _verdict(evidence, disk, grade, [facts.of_exception(raised, is_type_decisive=is_sure)])
     if errnos.find_errno(raised, errno.EFBIG):
-        return RuledOut(cause=CAUSE, because="the file size limit was reached (EFBIG), not the end of the disk")
+        return RuledOut(because="the file size limit was reached (EFBIG), not the end of the disk")
     if not says(text, "write-failed"):
         return None
     if disk is None and _was_looked_at(evidence):
-        return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
+        return RuledOut(because=f"a write failed, but {_room(evidence)}")
     grade = HIDDEN if disk else HIDDEN_UNSEEN
     return _verdict(evidence, disk, grade, [facts.of_exception(raised, is_type_decisive=False)])
 
@@ -138,12 +137,7 @@ def _by_argument(evidence: Evidence, raised: Raised) -> Verdict | None:
 def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, found: list[Fact], /) -> Verdict:
     end = evidence.subject
     seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(evidence, disk),
-        because=tuple(dict.fromkeys((*found, *seen, facts.of_status(end)))),
-    )
+    return Verdict(grade, _title(evidence, disk), (*found, *seen, facts.of_status(end)))
 
 
 def _title(evidence: Evidence, disk: Disk | None) -> str:
@@ -151,11 +145,11 @@ def _title(evidence: Evidence, disk: Disk | None) -> str:
     path = (spaces.path_of(raised) if raised else "") or (disk.path if disk else "")
     where = f" of {path}" if path else ""
     if raised and errnos.find_errno(raised, errno.EDQUOT):
-        return words.sentence(f"the disk quota{where} was used up")
+        return f"the disk quota{where} was used up"
     if disk and spaces.is_out_of_inodes(disk) and not spaces.is_full(disk):
-        return words.sentence(f"the file system{where} had no inodes left for another file, though it had space")
+        return f"the file system{where} had no inodes left for another file, though it had space"
     left = f" ({words.size(disk.free_bytes)} left)" if disk and disk.free_bytes is not None else ""
-    return words.sentence(f"the file system{where} was full{left}, and a write failed")
+    return f"the file system{where} was full{left}, and a write failed"
 
 
 def _room(evidence: Evidence) -> str:

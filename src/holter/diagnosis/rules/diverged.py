@@ -20,7 +20,6 @@ from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "diverged"
 ADVICE = (find_nan, lower_learning_rate, resume)
 CURVES = ("metric",)
 _GIVES_UP = {"AssertionError", "ValueError", "RuntimeError", "FloatingPointError", "OverflowError", "ArithmeticError"}
@@ -36,12 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     grade = _grade(evidence, bad)
     if grade is None:
         return None
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(end.raised, bad),
-        because=testimony.few(_because(evidence, bad)),
-    )
+    return Verdict(grade, _title(end.raised, bad), _because(evidence, bad))
 
 
 def _last_bad(evidence: Evidence) -> NonFinite | None:

@@ -16,7 +16,6 @@ from holter.diagnosis.texts import in_exception, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Fact, Verdict
 
-CAUSE = "environment-mismatch"
 ADVICE = (
     match_versions,
     "if that does not help, make a fresh environment and install everything from one source (pip or conda)",
@@ -36,10 +35,9 @@ def diagnose(evidence: Evidence) -> Answer:
     is_soon = _age_s(end) <= SOON_S
     is_sure = bool(type_names(end.raised) & _IMPORTS) or what == "the GPU driver and the CUDA build"
     return Verdict(
-        cause=CAUSE,
-        grade=NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
-        title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
-        because=testimony.few(_because(evidence, is_sure)),
+        NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
+        f"{what} do not fit together: {words.quote(end.raised.message, 140)}",
+        _because(evidence, is_sure),
     )
 
 

@@ -18,7 +18,6 @@ from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
-CAUSE = "gpu-fault"
 ADVICE = (
     "reset the GPU (nvidia-smi --gpu-reset) or reboot, and run dcgmi diag -r 3 before it is used again",
     REPLACE_HARDWARE,
@@ -42,12 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     grade = _grade(evidence, xids)
     if grade is None:
         return None
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(xids, lost),
-        because=testimony.few(_because(evidence, xids, lost)),
-    )
+    return Verdict(grade, _title(xids, lost), _because(evidence, xids, lost))
 
 
 def _grade(evidence: Evidence, xids: list[KernelLine]) -> Grade | None:
@@ -103,12 +97,10 @@ def _absent(evidence: Evidence) -> Answer:
         return None
     if evidence.gpu is not None:
         seen = words.listed([str(xid.number) for xid in evidence.gpu.xids]) if evidence.gpu.xids else "none"
-        return RuledOut(
-            cause=CAUSE, because=f"no Xid of the hardware came near the end (Xids seen: {seen}), and all GPUs answer"
-        )
+        return RuledOut(because=f"no Xid of the hardware came near the end (Xids seen: {seen}), and all GPUs answer")
     unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
     remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
-    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+    return NotObservable(because=unseen.because, remedy=remedy)
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

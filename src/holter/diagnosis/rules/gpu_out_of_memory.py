@@ -27,7 +27,6 @@ from holter.model.evidence import Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "gpu-out-of-memory"
 ADVICE = (
     free_the_gpu,
     smaller_batch_on_gpu,
@@ -71,10 +70,9 @@ def _grade(raised: Raised) -> Grade | None:
 def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     others = _others(evidence)
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(evidence, others),
-        because=(*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject))[:5],
+        grade,
+        _title(evidence, others),
+        (*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject)),
         contributing=("gpu-shared",) if others else (),
     )
 
@@ -86,7 +84,7 @@ def _title(evidence: Evidence, others: list[str]) -> str:
     size = words.size(int(size)) if size.isdigit() else size
     what = f" when {words.process(evidence.subject)} asked for {size} more" if size else ""
     shared = f"; {words.listed(others[:2])} of it" if others else ""
-    return words.sentence(f"the GPU was out of memory{what}{shared}")
+    return f"the GPU was out of memory{what}{shared}"
 
 
 def _others(evidence: Evidence) -> list[str]:

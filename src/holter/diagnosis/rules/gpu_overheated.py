@@ -14,7 +14,6 @@ from holter.diagnosis.remedies.outside import cool, resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
-CAUSE = "gpu-overheated"
 ADVICE = (cool, resume)
 CURVES = ("gpu-heat",)
 _LONG_S = 30.0
@@ -30,7 +29,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if gpu.slowdown_c is None or gpu.hottest_c < gpu.slowdown_c:
         limit = f", below the {gpu.slowdown_c:.0f} °C at which it slows down" if gpu.slowdown_c is not None else ""
-        return RuledOut(cause=CAUSE, because=f"the GPU was at most {gpu.hottest_c:.0f} °C{limit}")
+        return RuledOut(because=f"the GPU was at most {gpu.hottest_c:.0f} °C{limit}")
     slowed_s = gpu.thermal_slowdown_s or 0.0
     at_ns = end.at_ns
     found = [
@@ -43,8 +42,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if gpu.lost:
         found.append(facts.fact(facts.GPU, at_ns, f"GPU {words.listed([str(n) for n in gpu.lost])} no longer answers"))
     return Verdict(
-        cause=CAUSE,
-        grade=COUNTED if slowed_s >= _LONG_S else LIKELY,
-        title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
-        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
+        COUNTED if slowed_s >= _LONG_S else LIKELY,
+        f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
+        [*found, facts.of_status(end), *testimony.of_steps(end)],
     )

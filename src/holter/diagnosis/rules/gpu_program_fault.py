@@ -18,7 +18,6 @@ from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Evidence, KernelLine, Said
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
-CAUSE = "gpu-program-fault"
 ADVICE = ("run with CUDA_LAUNCH_BLOCKING=1 to see the line; check that labels and indices are in range", resume)
 _ABORTED = (6, 11)
 
@@ -39,10 +38,9 @@ def diagnose(evidence: Evidence) -> Answer:
     else:
         return _ruled_out(evidence)
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
-        because=testimony.few(_because(evidence, xid, line)),
+        grade,
+        f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
+        _because(evidence, xid, line),
     )
 
 
@@ -61,7 +59,7 @@ def _ruled_out(evidence: Evidence) -> RuledOut | None:
         return None
     numbers = sorted({xid.number for xid in evidence.gpu.xids})
     seen = words.listed([str(number) for number in numbers]) if numbers else "none at all"
-    return RuledOut(cause=CAUSE, because=f"no Xid 13, 31 or 43 came before the end (Xids seen: {seen})")
+    return RuledOut(because=f"no Xid 13, 31 or 43 came before the end (Xids seen: {seen})")
 
 
 def _because(evidence: Evidence, xid: KernelLine | None, line: Said | None) -> list[Fact]:

@@ -5,7 +5,7 @@ A forgotten notebook, a run that died badly, a colleague, or a framework that ta
 End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_VISIBLE_DEVICES`.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.grades import COUNTED, LIKELY
 from holter.diagnosis.memory_reading import told_bytes
 from holter.diagnosis.phrases.tags import tags_in
@@ -14,7 +14,6 @@ from holter.diagnosis.scarcity import lacked_gpu_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "gpu-shared"
 ADVICE = (free_the_gpu, memory_growth)
 CONTRIBUTES = True
 LEAST_BYTES = 512 * 2**20
@@ -36,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if told:
         return told
     if holders is not None:
-        return RuledOut(cause=CAUSE, because="no other process held GPU memory")
+        return RuledOut(because="no other process held GPU memory")
     return None
 
 
@@ -53,9 +52,4 @@ def _told(evidence: Evidence) -> Verdict | None:
 
 
 def _verdict(evidence: Evidence, grade: Grade, held: float, found: Fact, /) -> Verdict:
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=f"Other processes held {words.size(held)} of the GPU's memory",
-        because=testimony.few([found]),
-    )
+    return Verdict(grade, f"Other processes held {words.size(held)} of the GPU's memory", [found])

@@ -16,7 +16,6 @@ from holter.diagnosis.requests import Request, is_typed, request_of
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
-CAUSE = "hangup"
 GENERALITY = 1
 ADVICE = ("start it so that it outlives the terminal: tmux, nohup, or setsid", run_as_script, resume)
 SEEN, BY_STATUS, HANDLED = NAMED, COUNTED, CONSISTENT
@@ -31,18 +30,13 @@ def diagnose(evidence: Evidence) -> Answer:
     grade = HANDLED if request.is_handled else SEEN if request.caught else BY_STATUS
     found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
     found += [facts.of_exception(end.raised)] if end.raised else []
-    return Verdict(
-        cause=CAUSE,
-        grade=min(grade, request.certainty),
-        title=_title(evidence, request),
-        because=(*found, facts.of_status(end)),
-    )
+    return Verdict(min(grade, request.certainty), _title(evidence, request), (*found, facts.of_status(end)))
 
 
 def _title(evidence: Evidence, request: Request) -> str:
     who = words.process(evidence.subject)
     if is_typed(request.caught):
-        return words.sentence(f"the terminal of {who} was closed, or its connection was lost")
+        return f"the terminal of {who} was closed, or its connection was lost"
     if request.caught is not None and request.caught.is_sent:
-        return words.sentence(f"{facts.sender_of(request.caught, evidence.senders)} sent SIGHUP to {who}")
-    return words.sentence(f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost")
+        return f"{facts.sender_of(request.caught, evidence.senders)} sent SIGHUP to {who}"
+    return f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost"

@@ -12,7 +12,6 @@ from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence, HostEnd, Unseen
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
-CAUSE = "host-lost"
 ADVICE = ("ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more", resume)
 UNWATCHED = CONSISTENT
 """Without a sidecar, which would have seen it, the program may have ended some moments before."""
@@ -49,10 +48,9 @@ def _verdict(evidence: Evidence, grade: Grade) -> Verdict:
     host = f" ({end.host})" if end.host else ""
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=f"The machine{host} {_how(evidence)} while the run was alive{step}",
-        because=testimony.few([*_because(evidence), *testimony.of_steps(end)]),
+        grade,
+        f"The machine{host} {_how(evidence)} while the run was alive{step}",
+        [*_because(evidence), *testimony.of_steps(end)],
     )
 
 
@@ -92,7 +90,7 @@ def _ruled_out(evidence: Evidence) -> RuledOut | None:
     host = evidence.host
     if host is None or not host.boot_id or evidence.subject.role == "child":
         return None
-    return RuledOut(cause=CAUSE, because=f"the machine has not rebooted since the run began (boot {host.boot_id[:8]})")
+    return RuledOut(because=f"the machine has not rebooted since the run began (boot {host.boot_id[:8]})")
 
 
 def _not_observable(evidence: Evidence) -> NotObservable | None:
@@ -100,4 +98,4 @@ def _not_observable(evidence: Evidence) -> NotObservable | None:
         return None
     unseen = evidence.unseen.get("host", Unseen(because="the run's machine can't be looked at from here"))
     name = evidence.subject.host or "the run's machine"
-    return NotObservable(cause=CAUSE, because=unseen.because, remedy=unseen.remedy or f"run `holter why` on {name}")
+    return NotObservable(because=unseen.because, remedy=unseen.remedy or f"run `holter why` on {name}")

@@ -15,7 +15,6 @@ from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
-CAUSE = "host-out-of-memory"
 EXCLUDES = ("killed",)
 ADVICE = (end_the_neighbour, *LESS_MEMORY, more_machine_memory, SMALLER_NUMBERS, resume)
 CURVES = ("host-memory", "rss")
@@ -32,11 +31,10 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, kill, NAMED) if kill.report.constraint in OF_THE_MACHINE else None
     if kill.host_kills == 0:
         return RuledOut(
-            cause=CAUSE,
-            because="Linux killed nothing on this machine for memory since the run began (oom_kill did not move)",
+            because="Linux killed nothing on this machine for memory since the run began (oom_kill did not move)"
         )
     if is_others_kill(kill):
-        return RuledOut(cause=CAUSE, because="the Linux kernel log says that others were killed for memory")
+        return RuledOut(because="the Linux kernel log says that others were killed for memory")
     is_short = is_scarce(evidence)
     if is_short is False:
         return _plenty(evidence)
@@ -45,7 +43,6 @@ def diagnose(evidence: Evidence) -> Answer:
         return _verdict(evidence, kill, grade)
     if kill.host_kills is None and kill.counted is None:
         return NotObservable(
-            cause=CAUSE,
             because="neither Linux's counters nor the Linux kernel log could be read",
             remedy="let holter read /proc/vmstat, and its user the Linux kernel log (kernel.dmesg_restrict=0)",
         )
@@ -69,7 +66,7 @@ def _grade(evidence: Evidence, kill: Kill, *, is_measured: bool) -> Grade | None
 def _plenty(evidence: Evidence) -> RuledOut:
     available, total = evidence.memory.available_bytes or 0, evidence.memory.total_bytes or 0
     because = f"{words.size(available)} of the machine's {words.size(total)} was available in the last sample"
-    return RuledOut(cause=CAUSE, because=because)
+    return RuledOut(because=because)
 
 
 def _verdict(evidence: Evidence, kill: Kill, grade: Grade, /) -> Verdict:
@@ -78,16 +75,15 @@ def _verdict(evidence: Evidence, kill: Kill, grade: Grade, /) -> Verdict:
     end, memory = evidence.subject, evidence.memory
     at_ns = memory.sampled_ns or end.at_ns
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"the machine ran out of its memory{size}, and Linux killed {words.process(end)}"),
-        because=(
+        grade,
+        f"the machine ran out of its memory{size}, and Linux killed {words.process(end)}",
+        (
             *_kernel_facts(kill, end.at_ns),
             *facts.of_available(evidence),
             facts.of_status(end) if end.status is not None else facts.of_absence(end),
             *facts.of_holders(memory.holders, memory.holders_ns or at_ns),
             *facts.of_own(evidence),
-        )[:5],
+        ),
     )
 
 

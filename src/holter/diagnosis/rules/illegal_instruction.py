@@ -15,7 +15,6 @@ from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "illegal-instruction"
 ADVICE = (
     "install a build for this processor: wheels with AVX-512 or AVX2 fail on an older one (see lscpu)",
     match_versions,
@@ -29,12 +28,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     who = words.process(evidence.subject)
     title = f"{who} met an instruction that this processor does not have{crashes.where(evidence, crash)}"
-    return Verdict(
-        cause=CAUSE,
-        grade=crash.grade,
-        title=words.sentence(title),
-        because=crashes.because(evidence, crash),
-    )
+    return Verdict(crash.grade, title, crashes.because(evidence, crash))
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

@@ -17,7 +17,6 @@ from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "interrupted"
 GENERALITY = 1
 ADVICE = (resume,)
 SEEN, BY_STATUS, RAISED, RAISED_ALONE, LEFT, QUIT = NAMED, COUNTED, COUNTED, INFERRED, CONSISTENT, COUNTED
@@ -54,10 +53,9 @@ def _verdict(evidence: Evidence, request: Request, grade: Grade, /) -> Verdict:
     found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
     found += [facts.of_exception(end.raised)] if end.raised else []
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(evidence, request),
-        because=(*found, facts.of_status(end)),
+        grade,
+        _title(evidence, request),
+        (*found, facts.of_status(end)),
         state="failed" if request.signal == signal.SIGINT else "",
     )
 
@@ -66,10 +64,10 @@ def _title(evidence: Evidence, request: Request) -> str:
     who, caught = words.process(evidence.subject), request.caught
     if is_typed(caught):
         key = "Ctrl-C" if request.signal == signal.SIGINT else "Ctrl-\\"
-        return words.sentence(f"somebody typed {key} in the terminal of {who}")
+        return f"somebody typed {key} in the terminal of {who}"
     if caught is not None and caught.is_sent:
-        return words.sentence(f"{facts.sender_of(caught, evidence.senders)} interrupted {who}")
-    return words.sentence(f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)")
+        return f"{facts.sender_of(caught, evidence.senders)} interrupted {who}"
+    return f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)"
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

@@ -12,7 +12,6 @@ from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer
 
-CAUSE = "kernel-restarted"
 ADVICE = ("save before restarting the notebook's kernel: a restart ends the running cell", run_as_script, resume)
 
 
@@ -21,4 +20,4 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "restart" or not asked.is_busy:
         return None
-    return was_asked(CAUSE, evidence, asked=asked, done="restarted")
+    return was_asked(evidence, asked=asked, done="restarted")

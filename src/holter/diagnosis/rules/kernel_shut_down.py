@@ -15,7 +15,6 @@ from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import CRASHED
 from holter.model.verdicts import Answer, Verdict
 
-CAUSE = "kernel-shut-down"
 ADVICE = (run_as_script, resume)
 
 
@@ -26,11 +25,11 @@ def diagnose(evidence: Evidence) -> Answer:
     asked = last_request(evidence)
     if asked is None or asked.kind != "shutdown" or not asked.is_busy:
         return None
-    return was_asked(CAUSE, evidence, asked=asked, done="shut down")
+    return was_asked(evidence, asked=asked, done="shut down")
 
 
 def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
     title = "The Jupyter server died, and the notebook's kernel with it"
     text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
     fact = facts.fact("jupyter", gone.at_ns, text)
-    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, grade=COUNTED)
+    return verdict_of(evidence, fact=fact, title=title, state=CRASHED, grade=COUNTED)

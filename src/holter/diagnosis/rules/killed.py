@@ -31,7 +31,6 @@ from holter.diagnosis.scheduling import says_out_of_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
-CAUSE = "killed"
 GENERALITY = 1
 ADVICE = (
     ask_sender,
@@ -63,9 +62,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return _of_kill(evidence, kill)
     ending = ending_of(evidence)
     if ending is None and is_silent(evidence):
-        return NotObservable(
-            cause=CAUSE, because=f"{UNSEEN_END}: it may have been SIGKILL", remedy=how_to_see_the_end(evidence)
-        )
+        return NotObservable(because=f"{UNSEEN_END}: it may have been SIGKILL", remedy=how_to_see_the_end(evidence))
     if ending is None or ending.signal in _ASKED:
         return None
     if ending.is_sent:
@@ -88,14 +85,13 @@ def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
 
 def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
     if kill.report is not None:
-        return RuledOut(cause=CAUSE, because="the Linux kernel log says that Linux killed it for memory")
+        return RuledOut(because="the Linux kernel log says that Linux killed it for memory")
     if kill.counted is None and says_out_of_memory(evidence):
-        return RuledOut(cause=CAUSE, because="the scheduler says that it was for memory")
+        return RuledOut(because="the scheduler says that it was for memory")
     grade = _grade(evidence, kill)
     if grade is None:
         return RuledOut(
-            cause=CAUSE,
-            because="Linux killed for memory under its limit (cgroup), and the run held enough to be the victim",
+            because="Linux killed for memory under its limit (cgroup), and the run held enough to be the victim"
         )
     if _has_silent_scheduler(evidence):
         grade = min(grade, SCHEDULED)
@@ -135,13 +131,7 @@ def _has_silent_scheduler(evidence: Evidence) -> bool:
 
 def _verdict(evidence: Evidence, grade: Grade, title: str, ending: Ending, /) -> Verdict:
     extra = [limits.raise_file_size] if ending.signal == signal.SIGXFSZ else []
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(title),
-        because=tuple(_because(evidence, ending))[:5],
-        advice=advise(evidence, extra),
-    )
+    return Verdict(grade, title, _because(evidence, ending), advice=advise(evidence, extra))
 
 
 def _because(evidence: Evidence, ending: Ending) -> list[Fact]:

@@ -16,7 +16,6 @@ from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.model.evidence import Evidence, KernelLine, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
 
-CAUSE = "memory-fault"
 ADVICE = (
     "have the memory modules tested (memtest86+, edac-util): results since the first error may be wrong",
     REPLACE_HARDWARE,
@@ -43,10 +42,9 @@ def diagnose(evidence: Evidence) -> Answer:
     is_ours = line is not None and line.pid == end.pid
     grade = NAMED if is_machine_check or is_ours else LIKELY if ending.signal == signal.SIGBUS else REMOTE
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title="The machine's memory failed in a page that the program used",
-        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
+        grade,
+        "The machine's memory failed in a page that the program used",
+        [*found, facts.of_status(end), *testimony.of_steps(end)],
     )
 
 
@@ -67,9 +65,9 @@ def _absent(evidence: Evidence, number: int, code: int | None, /) -> Answer:
     if number != signal.SIGBUS:
         return None
     if code is not None:
-        return RuledOut(cause=CAUSE, because=f"SIGBUS came with code {code}; failing memory has 4 or 5")
+        return RuledOut(because=f"SIGBUS came with code {code}; failing memory has 4 or 5")
     if evidence.kernel_log is not None:
-        return RuledOut(cause=CAUSE, because="the Linux kernel log has no hardware error near the end")
+        return RuledOut(because="the Linux kernel log has no hardware error near the end")
     unseen = evidence.unseen.get("kernel-log", Unseen(because="the Linux kernel log could not be read"))
     remedy = unseen.remedy or "let the user read the Linux kernel log (group adm, or kernel.dmesg_restrict=0)"
-    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+    return NotObservable(because=unseen.because, remedy=remedy)

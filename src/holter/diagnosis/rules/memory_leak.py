@@ -13,7 +13,6 @@ from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence, Memory
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
-CAUSE = "memory-leak"
 ADVICE = (detach_losses, graph_mode, clear_session)
 CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
@@ -31,7 +30,7 @@ def diagnose(evidence: Evidence) -> Answer:
     share = grown / memory.own_bytes
     rate = f"{words.size(memory.growth_bytes_per_s * 60)} a minute"
     if memory.growth_s < LEAST_S or share < LEAST_SHARE:
-        return RuledOut(cause=CAUSE, because=_flat(memory, grown))
+        return RuledOut(because=_flat(memory, grown))
     text = (
         f"the program's memory grew by {rate} for {words.seconds(memory.growth_s)}, to {words.size(memory.own_bytes)}"
     )
@@ -40,10 +39,9 @@ def diagnose(evidence: Evidence) -> Answer:
         *testimony.of_steps(evidence.subject),
     ]
     return Verdict(
-        cause=CAUSE,
-        grade=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
-        title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
-        because=testimony.few(found),
+        LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
+        f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
+        found,
     )
 
 

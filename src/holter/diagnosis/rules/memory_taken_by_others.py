@@ -5,7 +5,7 @@ Linux kills the process that holds the most at that moment, which may be the run
 Run less alongside it, or ask for a limit of your own (a job, a container), so that others can't take what you need.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.grades import CONSISTENT, INFERRED
 from holter.diagnosis.memory_reading import is_reached, tight_level
 from holter.diagnosis.remedies.memory import end_the_neighbour
@@ -13,7 +13,6 @@ from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
-CAUSE = "memory-taken-by-others"
 ADVICE = (end_the_neighbour,)
 CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
@@ -35,13 +34,12 @@ def diagnose(evidence: Evidence) -> Answer:
     if theirs <= ours or not others:
         most = level.limit_bytes if level and is_cgroup else None  # its processes were seen at different times
         held_by_run = words.size(min(ours, most or ours))
-        return RuledOut(cause=CAUSE, because=f"the run held {held_by_run} and all others {words.size(theirs)}")
+        return RuledOut(because=f"the run held {held_by_run} and all others {words.size(theirs)}")
     largest = max(others, key=lambda holder: holder.rss_bytes)
     alone = f"{largest.name} ({largest.pid}) alone {words.size(largest.rss_bytes)}"
     text = f"the run held {words.size(ours)}, others {words.size(theirs)}; {alone}"
     return Verdict(
-        cause=CAUSE,
-        grade=CONSISTENT if theirs > 2 * ours else INFERRED,
-        title=f"Other processes held {words.size(theirs)} of the memory, the run only {words.size(ours)}",
-        because=testimony.few([facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)]),
+        CONSISTENT if theirs > 2 * ours else INFERRED,
+        f"Other processes held {words.size(theirs)} of the memory, the run only {words.size(ours)}",
+        [facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)],
     )

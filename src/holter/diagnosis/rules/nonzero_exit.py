@@ -22,7 +22,6 @@ from holter.model.evidence import End, Evidence
 from holter.model.state import signal_name
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "nonzero-exit"
 GENERALITY = 4
 ADVICE = (look_at_output, resume)
 CURVES = ("metric", "loss")
@@ -49,11 +48,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if end.role == "child":
         return None  # why a worker left is not known by its code: that is `worker-died`
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(evidence, code),
-        title=_title(end, code),
-        because=testimony.few(_because(evidence, code)),
-        is_consequence=only_passed_on(evidence),
+        _grade(evidence, code), _title(end, code), _because(evidence, code), is_consequence=only_passed_on(evidence)
     )
 
 

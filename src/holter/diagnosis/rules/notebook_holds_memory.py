@@ -15,7 +15,6 @@ from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "notebook-holds-memory"
 ADVICE = (free_outputs, restart_kernel, run_as_script)
 CONTRIBUTES = True
 LEAST_SHARE = 0.4
@@ -38,14 +37,9 @@ def diagnose(evidence: Evidence) -> Answer:
     if limit is None or not memory.own_bytes or memory.own_bytes < LEAST_SHARE * limit:
         return None
     text = f"the notebook's kernel and its children held {words.size(memory.own_bytes)} of {words.size(limit)}"
-    return _verdict(evidence, INFERRED, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
+    return _verdict(evidence, INFERRED, text, [facts.fact(facts.SAMPLES, at_ns, text)])
 
 
 def _verdict(evidence: Evidence, grade: Grade, title: str, found: list[Fact], /) -> Verdict:
     more = testimony.of_arrays(evidence.subject.raised) if evidence.subject.raised else ()
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=title,
-        because=testimony.few([*found, *more]),
-    )
+    return Verdict(grade, title, [*found, *more])

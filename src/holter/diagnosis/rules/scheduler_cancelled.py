@@ -20,7 +20,6 @@ from holter.diagnosis.scheduling import (
 from holter.model.evidence import Evidence, Job, Unseen
 from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
 
-CAUSE = "scheduler-cancelled"
 ADVICE = (ask_sender, save_before_limit, resume)
 
 
@@ -41,10 +40,9 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [*of_job(job, end.at_ns), *of_signals(evidence), facts.of_status(end), *testimony.of_steps(end)]
     is_like_slurm = had_cont_before_term(end)
     return Verdict(
-        cause=CAUSE,
-        grade=NAMED if is_said else LIKELY if is_like_slurm else INFERRED,
-        title=f"{job.scheduler.upper()} job {job.job} was cancelled{by}{step}",
-        because=testimony.few(found),
+        NAMED if is_said else LIKELY if is_like_slurm else INFERRED,
+        f"{job.scheduler.upper()} job {job.job} was cancelled{by}{step}",
+        found,
     )
 
 
@@ -57,12 +55,10 @@ def _is_said(job: Job) -> bool:
 def _ruled_out(evidence: Evidence, job: Job) -> RuledOut | None:
     if not job.state or job.source == "environment" or evidence.subject.signal is None:
         return None
-    return RuledOut(
-        cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as cancelled"
-    )
+    return RuledOut(because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as cancelled")
 
 
 def _not_observable(evidence: Evidence) -> NotObservable:
     unseen = evidence.unseen.get("job", Unseen(because="the scheduler was not asked about the job"))
     remedy = unseen.remedy or "run `holter why` within some minutes on a machine where `scontrol` or `sacct` works"
-    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+    return NotObservable(because=unseen.because, remedy=remedy)

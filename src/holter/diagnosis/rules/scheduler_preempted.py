@@ -21,7 +21,6 @@ from holter.model.evidence import Evidence, Job
 from holter.model.state import PREEMPTED
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
-CAUSE = "scheduler-preempted"
 ADVICE = (
     "submit with --requeue, so that the job comes back and the run continues as a new attempt",
     save_before_limit,
@@ -46,10 +45,9 @@ def diagnose(evidence: Evidence) -> Answer:
     name = f"{job.scheduler.upper()} preempted job {job.job}" if job else "The scheduler preempted the job"
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
-        cause=CAUSE,
-        grade=NAMED if is_said else CONSISTENT,
-        title=f"{name} for another{step}",
-        because=testimony.few([*found, *testimony.of_steps(end)]),
+        NAMED if is_said else CONSISTENT,
+        f"{name} for another{step}",
+        [*found, *testimony.of_steps(end)],
         state=PREEMPTED,
     )
 
@@ -71,6 +69,4 @@ def _is_restarted(evidence: Evidence, job: Job) -> bool:
 def _ruled_out(job: Job | None) -> RuledOut | None:
     if job is None or not job.state or job.source == "environment":
         return None
-    return RuledOut(
-        cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as preempted"
-    )
+    return RuledOut(because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}, not as preempted")

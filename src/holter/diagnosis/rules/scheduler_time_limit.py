@@ -21,7 +21,6 @@ from holter.diagnosis.scheduling import (
 from holter.model.evidence import Evidence, Job
 from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
 
-CAUSE = "scheduler-time-limit"
 ADVICE = (
     save_before_limit,
     "ask for more time (--time), or split the training into jobs that each continue from a checkpoint",
@@ -48,10 +47,9 @@ def diagnose(evidence: Evidence) -> Answer:
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     found = [*of_job(job, end.at_ns), *of_signals(evidence), *_of_limit(evidence), facts.of_status(end)]
     return Verdict(
-        cause=CAUSE,
-        grade=NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
-        title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
-        because=testimony.few([*found, *testimony.of_steps(end)]),
+        NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
+        f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
+        [*found, *testimony.of_steps(end)],
     )
 
 
@@ -71,7 +69,7 @@ def _of_limit(evidence: Evidence) -> tuple[Fact, ...]:
 def _ruled_out(evidence: Evidence, job: Job) -> RuledOut | None:
     left_s = seconds_to_limit(evidence)
     if left_s is not None and left_s > 0 and not is_at_limit(evidence):
-        return RuledOut(cause=CAUSE, because=f"the job still had {words.seconds(left_s)} of its time")
+        return RuledOut(because=f"the job still had {words.seconds(left_s)} of its time")
     if job.state and job.source != "environment":
-        return RuledOut(cause=CAUSE, because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}")
+        return RuledOut(because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}")
     return None

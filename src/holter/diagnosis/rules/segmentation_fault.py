@@ -17,7 +17,6 @@ from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
 
-CAUSE = "segmentation-fault"
 GENERALITY = 1
 ADVICE = (see_native_stack, UPDATE_NATIVE_LIBRARY, match_versions, resume)
 IN_A_FRAME, SILENCED = CONSISTENT, REMOTE
@@ -30,14 +29,11 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack overflowed")
+        return RuledOut(because="the address lies just beside the stack pointer: the stack overflowed")
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(evidence, crash),
-        title=words.sentence(
-            f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}"
-        ),
-        because=crashes.because(evidence, crash),
+        _grade(evidence, crash),
+        f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}",
+        crashes.because(evidence, crash),
     )
 
 

@@ -19,7 +19,6 @@ from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "shared-memory-full"
 ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
 CURVES = ("disk-shm",)
 MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = NAMED, CONSISTENT, COUNTED, COUNTED, CONSISTENT, LIKELY
@@ -83,12 +82,7 @@ def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, found: list[Fa
     end = evidence.subject
     size = f" of {words.size(disk.total_bytes)}" if disk and disk.total_bytes else ""
     seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
-    because = dict.fromkeys([*found, *seen, facts.of_status(end)])
+    because = [*found, *seen, facts.of_status(end)]
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(
-            f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
-        ),
-        because=tuple(because)[:5],
+        grade, f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on", because
     )

@@ -15,7 +15,6 @@ from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "stack-overflow"
 ADVICE = (raise_stack, see_native_stack)
 SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = NAMED, COUNTED, LIKELY, INFERRED, INFERRED
 DEPTH = 95
@@ -54,8 +53,7 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, grade: Grade, /) -> Verdi
         f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and whose == "its" else ""
     )
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}"),
-        because=crashes.because(evidence, crash),
+        grade,
+        f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}",
+        crashes.because(evidence, crash),
     )

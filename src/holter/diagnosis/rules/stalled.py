@@ -21,7 +21,6 @@ from holter.diagnosis.texts import in_exception
 from holter.model.evidence import End, Evidence, Stall
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "stalled"
 ADVICE = (wake, "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now", look_at_worker)
 CURVES = ("cpu", "gpu-load")
 OF_THE_LIVING = True
@@ -48,9 +47,9 @@ def diagnose(evidence: Evidence) -> Answer:
         what = f"it waits for {call(laggard)}, which is behind{at_step(laggard)}"
     title = f"{call(end)} has made no progress for {words.seconds(stall.silent_s)}{usual}: {what}"
     if end.is_alive:
-        return _verdict(evidence, grade, words.sentence(title), _of_stall(end, stall))
+        return _verdict(evidence, grade, title, _of_stall(end, stall))
     # Whoever ended it then may have done so because it stood still: a guess, where nobody says so.
-    return _verdict(evidence, REMOTE, words.sentence(f"{title}; then it was ended"), _of_stall(end, stall))
+    return _verdict(evidence, REMOTE, f"{title}; then it was ended", _of_stall(end, stall))
 
 
 def _own_stall(evidence: Evidence) -> Stall | None:
@@ -92,9 +91,5 @@ def _verdict(evidence: Evidence, grade: Grade, title: str, found: tuple[Fact, ..
     status = [] if end.is_alive else [facts.of_status(end)]
     steps = () if end.is_alive else testimony.of_steps(end)
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=title,
-        because=testimony.few([*found, *more, *status, *tell_laggard(evidence), *steps]),
-        advice=advise(evidence, extra),
+        grade, title, [*found, *more, *status, *tell_laggard(evidence), *steps], advice=advise(evidence, extra)
     )

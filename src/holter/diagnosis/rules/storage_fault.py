@@ -20,7 +20,6 @@ from holter.model.evidence import Disk, End, Evidence, KernelLine
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "storage-fault"
 ADVICE = (CHECK_DISK, REPLACE_HARDWARE, resume)
 NEAR_S = 600.0
 HUNG_UP_S = 60.0
@@ -49,7 +48,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if match is None:
         return None
     if _is_terminal(end, end.raised, match):
-        return RuledOut(cause=CAUSE, because="the input/output error came from a closed terminal, not from a disk")
+        return RuledOut(because="the input/output error came from a closed terminal, not from a disk")
     said = match.groupdict()
     number = said.get("number") or ("116" if "stale" in said else "5")
     grade = _grade(evidence, number, line, has_path=bool(said.get("path")))
@@ -63,10 +62,9 @@ def _verdict(evidence: Evidence, grade: Grade, what: str, line: KernelLine | Non
     found = [facts.of_exception(end.raised)] if end.raised else []
     found += [testimony.of_kernel_line(line)] if line else []
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=f"The storage failed: {what}",
-        because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
+        grade,
+        f"The storage failed: {what}",
+        [*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)],
     )
 
 

@@ -6,13 +6,12 @@ memory.
 Use less memory than the machine has, or lower the number of workers; more swap only makes it last longer.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.grades import LIKELY
 from holter.diagnosis.remedies.memory import smaller_batch
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 
-CAUSE = "swap-thrashing"
 ADVICE = ("use less memory than the machine has: each step waited for the disk to bring memory back", smaller_batch)
 CURVES = ("cgroup-0", "rss", "host-memory")
 CONTRIBUTES = True
@@ -38,9 +37,4 @@ def diagnose(evidence: Evidence) -> Answer:
     if memory.swap_total_bytes and memory.swap_free_bytes is not None:
         text = f"{words.size(memory.swap_free_bytes)} of {words.size(memory.swap_total_bytes)} swap was left"
         found.append(facts.fact(facts.SAMPLES, at_ns, text))
-    return Verdict(
-        cause=CAUSE,
-        grade=LIKELY,
-        title=f"The machine was busy swapping: {words.listed(signs)}",
-        because=testimony.few(found),
-    )
+    return Verdict(LIKELY, f"The machine was busy swapping: {words.listed(signs)}", found)

@@ -20,7 +20,6 @@ from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, NotObservable, Verdict
 
-CAUSE = "terminated"
 GENERALITY = 1
 ADVICE = (ask_sender, "save a checkpoint in a SIGTERM handler: a few seconds usually remain before SIGKILL", resume)
 SEEN, BY_STATUS, HANDLED, LATE, RAISED = NAMED, COUNTED, COUNTED, CONSISTENT, COUNTED
@@ -36,18 +35,13 @@ def diagnose(evidence: Evidence) -> Answer:
         request = Request(signal=signal.SIGTERM, certainty=BY_WORDS, is_handled=True)
     if request is None:
         because = f"{UNSEEN_END}: it may have been SIGTERM"
-        return (
-            NotObservable(cause=CAUSE, because=because, remedy=how_to_see_the_end(evidence))
-            if is_silent(evidence)
-            else None
-        )
+        return NotObservable(because=because, remedy=how_to_see_the_end(evidence)) if is_silent(evidence) else None
     grade = min(_grade(evidence, request), request.certainty)
     has_scheduler = evidence.job is not None or bool(evidence.facts.get("schedulers"))
     return Verdict(
-        cause=CAUSE,
-        grade=min(grade, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else grade,
-        title=_title(evidence, request),
-        because=_because(evidence, request),
+        min(grade, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else grade,
+        _title(evidence, request),
+        _because(evidence, request),
     )
 
 
@@ -79,10 +73,10 @@ def _title(evidence: Evidence, request: Request) -> str:
     )
     title = f"{sender} asked {words.process(end)} to stop with SIGTERM"
     if not request.is_handled:
-        return words.sentence(title)
+        return title
     after = f" {words.seconds(request.delay_s)} later" if request.delay_s >= 1 else ""
     how = words.exit_words(end) if end.status is not None or end.raised else "by itself"
-    return words.sentence(f"{title}, and it exited{after} {how}")
+    return f"{title}, and it exited{after} {how}"
 
 
 def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:

@@ -18,7 +18,6 @@ from holter.diagnosis.texts import foreign_text, in_exception, line_near_end, sa
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "too-many-open-files"
 ADVICE = (more_open_files, close_files, file_descriptor_sharing, fewer_workers)
 CURVES = ("files",)
 SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = NAMED, NAMED, COUNTED, CONSISTENT, INFERRED, LIKELY
@@ -44,7 +43,7 @@ def diagnose(evidence: Evidence) -> Answer:
     if not says(text, "descriptors-lost"):
         return _verdict(evidence, FULL, [fact]) if says(text, "cannot-open") and _is_full(evidence) else None
     if _is_near(evidence) is False:
-        return RuledOut(cause=CAUSE, because=f"only {_count(evidence)} were open")
+        return RuledOut(because=f"only {_count(evidence)} were open")
     return _verdict(evidence, FULL if _is_near(evidence) else INDIRECT, [fact])
 
 
@@ -78,10 +77,9 @@ def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
         text = f"{_count(evidence)} were open (RLIMIT_NOFILE)"
         seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{words.process(end)} could not open another file: it had {_count(evidence)} open"),
-        because=(*found, *seen, facts.of_status(end)),
+        grade,
+        f"{words.process(end)} could not open another file: it had {_count(evidence)} open",
+        (*found, *seen, facts.of_status(end)),
     )
 
 

@@ -20,7 +20,6 @@ from holter.model.evidence import Evidence, Said
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "too-many-processes"
 ADVICE = (fewer_threads, fewer_workers)
 CURVES = ("processes",)
 SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = NAMED, COUNTED, CONSISTENT, COUNTED, LIKELY
@@ -89,10 +88,9 @@ def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
         text = f"{around.threads:,} of {around.threads_limit:,} processes and threads were in use{when}"
         seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{words.process(end)} could not start another process or thread{limit}"),
-        because=(*found, *seen, facts.of_status(end)),
+        grade,
+        f"{words.process(end)} could not start another process or thread{limit}",
+        (*found, *seen, facts.of_status(end)),
     )
 
 

@@ -29,7 +29,6 @@ from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "uncaught-exception"
 GENERALITY = 3
 ADVICE = (resume,)
 CURVES = ("metric", "loss")
@@ -49,10 +48,9 @@ def diagnose(evidence: Evidence) -> Answer:
     inside = _raised_inside(end, error)
     at_work = msgspec.structs.replace(evidence, subject=msgspec.structs.replace(end, raised=inside))
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(end, error),
-        title=_title(end, error, inside),
-        because=testimony.few(_because(evidence, error)),
+        _grade(end, error),
+        _title(end, error, inside),
+        _because(evidence, error),
         advice=advise(at_work, (*_remedies(error), look_at_exception)),
         is_consequence=only_passed_on(evidence),
     )
@@ -96,11 +94,11 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
     mistake = find_mistake(error)
     told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
     if mistake:
-        return words.sentence(f"{told}: {mistake.explanation}")
+        return f"{told}: {mistake.explanation}"
     if _ended_the_run(end, error):
-        return words.sentence(f"{told}; with it the program ended its run")
+        return f"{told}; with it the program ended its run"
     is_sure = error.where != PRINTED or (end.code == 1 and looks_uncaught(error))
-    return words.sentence(f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}")
+    return f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}"
 
 
 def _ended_the_run(end: End, error: Raised) -> bool:

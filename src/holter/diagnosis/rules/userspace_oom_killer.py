@@ -17,7 +17,6 @@ from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Caught, Evidence, OomDaemon
 from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
-CAUSE = "userspace-oom-killer"
 ADVICE = (calm_the_daemon, *LESS_MEMORY, more_machine_memory, resume)
 CURVES = ("host-memory", "rss")
 DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
@@ -39,9 +38,9 @@ def diagnose(evidence: Evidence) -> Answer:
     if kill is None or not kill.is_not_for_memory:
         return None
     if not daemon.running:
-        return RuledOut(cause=CAUSE, because="no earlyoom, systemd-oomd or the like runs here")
+        return RuledOut(because="no earlyoom, systemd-oomd or the like runs here")
     if not is_pressed(evidence):
-        return RuledOut(cause=CAUSE, because=f"{daemon.running[0]} runs here, but memory was not short")
+        return RuledOut(because=f"{daemon.running[0]} runs here, but memory was not short")
     return _verdict(evidence, INFERRED, [])
 
 
@@ -77,10 +76,9 @@ def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     left = f" when {words.size(memory.available_bytes)} was left" if memory.available_bytes is not None else ""
     verb = "ended" if grade > LIKELY else "probably ended"
     return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{name} {verb} {words.process(end)} to free memory{left}"),
-        because=tuple([*found, *facts.of_available(evidence), facts.of_status(end)][:5]),
+        grade,
+        f"{name} {verb} {words.process(end)} to free memory{left}",
+        [*found, *facts.of_available(evidence), facts.of_status(end)],
     )
 
 

@@ -6,7 +6,7 @@ is known why the child died, its own cause is named (out of memory, a segmentati
 Run with `num_workers=0`, so that what happens in the worker happens in the program and leaves a traceback.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, testimony
 from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.children import find_lost_child, is_about_a_code, may_have_lost_a_child
 from holter.diagnosis.causality.ends import call, how_it_went, lost_a_child, lost_a_peer
@@ -20,7 +20,6 @@ from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.model.evidence import End, Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "worker-died"
 GENERALITY = 2
 ADVICE = (look_at_worker, fewer_workers, resume)
 
@@ -39,10 +38,9 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [facts.of_status(child)] if child else []
     found += [facts.of_exception(end.raised, is_type_decisive=child is not None)] if end.raised else []
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(child),
-        title=_title(end, child, mistake),
-        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
+        _grade(child),
+        _title(end, child, mistake),
+        [*found, facts.of_status(end), *testimony.of_steps(end)],
         advice=advise(evidence, (mistake.remedy,)) if mistake else (),
     )
 
@@ -56,8 +54,8 @@ def _grade(child: End | None) -> Grade:
 def _title(end: End, child: End | None, mistake: Mistake | None) -> str:
     why = f": {mistake.explanation}" if mistake else ""
     if child is None:
-        return words.sentence(f"a worker of {call(end)} died, nobody saw how, and the program could not go on{why}")
-    return words.sentence(f"{call(child)} {how_it_went(child)}, and {call(end)} could not go on without it{why}")
+        return f"a worker of {call(end)} died, nobody saw how, and the program could not go on{why}"
+    return f"{call(child)} {how_it_went(child)}, and {call(end)} could not go on without it{why}"
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
