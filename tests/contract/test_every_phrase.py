@@ -155,9 +155,10 @@ def asked() -> Iterator[str]:
 
 def given(call: ast.Call) -> list[ast.expr]:
     """The tags that a call is given."""
-    if isinstance(call.func, ast.Name) and call.func.id in ASKING:
-        return call.args[ASKING[call.func.id] :][:1]
-    if ast.unparse(call.func).startswith("tags_in("):
+    name = ast.unparse(call.func)
+    if (asking := name.removeprefix("texts.")) in ASKING:
+        return call.args[ASKING[asking] :][:1]
+    if name.startswith("tags_in("):
         return call.args[:1]
     return [keyword.value for keyword in call.keywords if keyword.arg == "tag"]
 

@@ -3,7 +3,7 @@
 A rule is a module. Its file name is its cause (`disk_full.py` is `disk-full`); its docstring is the cause, a blank line
 and the remedy. It has `diagnose(evidence) -> Answer` and `ADVICE`, its remedies, and may have
 
-- `hides_behind(verdict, evidence) -> Grade | None`: what it looks like from outside, see `rivals`;
+- `hides_behind(verdict, evidence) -> Grade | None`: what it looks like from outside, see `grades`;
 - `GENERALITY`: how little it says, 0 for most. What says more explains what says less;
 - `EXCLUDES`: causes that it does not explain, though they say less: only one of both can be true;
 - `CURVES`: the curves that show it, the best first: panels of the page, `disk`, `metric` or `loss`;
@@ -69,7 +69,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             cause=self.cause,
             grade=Grade(answer.grade),
             title=words.sentence(answer.title),
-            because=tuple(dict.fromkeys(answer.because))[:MOST_FACTS],
+            because=answer.facts[:MOST_FACTS],
             advice=advise(evidence, self.advice, first=answer.advice),
             generality=self.generality,
             excludes=self.excludes,

@@ -37,8 +37,8 @@ class Verdict(msgspec.Struct, frozen=True):
     grade: Grade
     """How well it is supported; ranking bounds it where a witness is weak."""
     title: str
-    because: Sequence[Fact]
-    """Two to five, the strongest first; of more, only those are told."""
+    because: Sequence[Fact | None]
+    """Two to five, the strongest first; of more, only those are told. None is left out."""
     cause: str = ""
     """What the rule is called, which its loader knows."""
     advice: tuple[str, ...] = ()
@@ -54,6 +54,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """Causes of which only one can be true beside it."""
     curves: tuple[str, ...] = ()
     """Those that show it, the best first."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Those that there are, each once."""
+        return tuple(dict.fromkeys(fact for fact in self.because if fact is not None))
 
     @property
     def is_vague(self) -> bool:
