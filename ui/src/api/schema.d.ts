@@ -612,6 +612,8 @@ export interface paths {
         /**
          * Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1191,12 +1193,16 @@ export interface components {
         /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         AskedTable: {
             /** @default null */
             project: string | null;
             /** @default  */
             filter: string;
+            /** @default  */
+            without: string;
             /** @default  */
             sort: string;
             /** @default 0 */
@@ -1455,6 +1461,8 @@ export interface components {
         /**
          * ConsoleJson
          * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+         *
+         *         `total` counts the lines in its `gaps` too, which were not kept.
          */
         ConsoleJson: {
             total: number;
@@ -1462,6 +1470,12 @@ export interface components {
             lines: components["schemas"]["LineJson"][];
             /** @default null */
             hit: number | null;
+            /** @default [] */
+            gaps: components["schemas"]["Gap"][];
+            /** @default {} */
+            streams: {
+                [key: string]: string;
+            };
         };
         /**
          * LineJson
@@ -1473,6 +1487,15 @@ export interface components {
             stream: string;
             text: string;
             transcript: string;
+        };
+        /**
+         * Gap
+         * @description Lines that were not kept.
+         */
+        Gap: {
+            first: number;
+            lines: number;
+            size_bytes: number;
         };
         /**
          * RunFiles
@@ -4842,6 +4865,7 @@ export interface operations {
             query?: {
                 project?: string | null;
                 filter?: string;
+                without?: string;
                 sort?: string;
                 offset?: number;
                 limit?: number;
