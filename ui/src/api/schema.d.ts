@@ -2110,9 +2110,10 @@ export interface components {
         };
         /**
          * RuledOut
-         * @description A cause that one might suspect here and that a number speaks against.
+         * @description A cause that one might suspect here and that a number speaks against; a rule need not say its own name.
          */
         RuledOut: {
+            /** @default  */
             cause: string;
             because: string;
         };
