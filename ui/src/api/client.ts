@@ -20,6 +20,8 @@ export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
 export type Views = Schemas["ViewsJson"];
 export type View = Schemas["View"];
+export type Deaths = Schemas["Deaths"];
+export type DeathShare = Schemas["Share"];
 export type FlushesOfRun = Schemas["FlushesOfRun"];
 
 type Values = Record<string, string | number | boolean | null | undefined>;
@@ -152,7 +154,9 @@ export const api = {
   addView: (made: Schemas["NewView"]) => sendJson<View>("POST", "views", made),
   changeView: (id: string, changes: Omit<Partial<Schemas["ChangedView"]>, "id"> & { project: string }) => sendJson<View>("PATCH", `views/${part(id)}`, changes),
   removeView: (id: string, project: string) => sendJson<unknown>("DELETE", `views/${part(id)}?project=${part(project)}`),
-  crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
+  crashes: (project?: string, since?: number) => getJson<Crashes>("crashes", { project, since }),
+  deaths: (asked: { project?: string; weeks: number; by: string }) =>
+    getJson<Deaths>("deaths", { ...asked, east_s: -60 * new Date().getTimezoneOffset() }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
     return decodeTables(await reached(response.arrayBuffer(), signal));
