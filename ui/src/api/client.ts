@@ -18,6 +18,8 @@ export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type Deaths = Schemas["Deaths"];
+export type DeathShare = Schemas["Share"];
 export type FlushesOfRun = Schemas["FlushesOfRun"];
 
 type Values = Record<string, string | number | boolean | null | undefined>;
@@ -104,6 +106,8 @@ export const part = encodeURIComponent;
 export interface AskedTable {
   project?: string;
   filter?: string;
+  /** Ids that are left out, separated by commas. */
+  without?: string;
   sort?: string;
   offset?: number;
   limit?: number;
@@ -143,7 +147,9 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
-  crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
+  crashes: (project?: string, since?: number) => getJson<Crashes>("crashes", { project, since }),
+  deaths: (asked: { project?: string; weeks: number; by: string }) =>
+    getJson<Deaths>("deaths", { ...asked, east_s: -60 * new Date().getTimezoneOffset() }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
     return decodeTables(await reached(response.arrayBuffer(), signal));

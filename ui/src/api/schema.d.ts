@@ -602,6 +602,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deaths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What died in some weeks, of what and where, and the hours that it cost
+         * @description Of one project, or of all; of so many weeks, this one too, which begin on Monday `east_s` east of Greenwich.
+         */
+        get: operations["list_deaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -612,6 +632,8 @@ export interface paths {
         /**
          * Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1187,16 +1209,39 @@ export interface components {
             project: string | null;
             /** @default 500 */
             limit: number;
+            /** @default 0 */
+            since: number;
+        };
+        /**
+         * AskedDeaths
+         * @description Of one project, or of all; of so many weeks, this one too, which begin on Monday `east_s` east of Greenwich.
+         */
+        AskedDeaths: {
+            /** @default null */
+            project: string | null;
+            /** @default 12 */
+            weeks: number;
+            /**
+             * @default cause
+             * @enum {unknown}
+             */
+            by: "cause" | "host" | "project";
+            /** @default 0 */
+            east_s: number;
         };
         /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         AskedTable: {
             /** @default null */
             project: string | null;
             /** @default  */
             filter: string;
+            /** @default  */
+            without: string;
             /** @default  */
             sort: string;
             /** @default 0 */
@@ -1788,6 +1833,61 @@ export interface components {
             last_at: number;
         };
         /**
+         * Deaths
+         * @description What died of how many runs that ended in some weeks, and what that cost.
+         *
+         *         `weeks` has when each began; shares and hosts with the most come first.
+         */
+        Deaths: {
+            weeks: number[];
+            runs: number;
+            deaths: number;
+            hours_lost: number;
+            shares: components["schemas"]["Share"][];
+            hosts: components["schemas"]["FaultyHost"][];
+            newest: components["schemas"]["NewDeath"][];
+        };
+        /**
+         * Share
+         * @description What the deaths of one cause, project or host cost, in all and in each week.
+         */
+        Share: {
+            name: string;
+            deaths: number;
+            hours_lost: number;
+            by_week: number[];
+        };
+        /**
+         * FaultyHost
+         * @description A host with faults of its own; `causes` has how often each came, `marks` its newest deaths, the oldest first.
+         */
+        FaultyHost: {
+            host: string;
+            deaths: number;
+            faults: number;
+            hours_lost: number;
+            causes: {
+                [key: string]: number;
+            };
+            marks: components["schemas"]["DeathMark"][];
+        };
+        /**
+         * DeathMark
+         * @description A death on a host, and whether that was a fault of the machine.
+         */
+        DeathMark: {
+            at: number;
+            is_fault: boolean;
+        };
+        /**
+         * NewDeath
+         * @description A run that died, and the verdict in one sentence, where there is one.
+         */
+        NewDeath: {
+            run: components["schemas"]["RunBrief"];
+            title: string;
+        };
+        /**
          * RunTable
          * @description A page of runs, and how many there are in all.
          */
@@ -2010,9 +2110,10 @@ export interface components {
         };
         /**
          * RuledOut
-         * @description A cause that one might suspect here and that a number speaks against.
+         * @description A cause that one might suspect here and that a number speaks against; a rule need not say its own name.
          */
         RuledOut: {
+            /** @default  */
             cause: string;
             because: string;
         };
@@ -4774,6 +4875,7 @@ export interface operations {
             query?: {
                 project?: string | null;
                 limit?: number;
+                since?: number;
             };
             header?: never;
             path?: never;
@@ -4853,11 +4955,98 @@ export interface operations {
             };
         };
     };
+    list_deaths: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                weeks?: number;
+                by?: "cause" | "host" | "project";
+                east_s?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deaths"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
                 project?: string | null;
                 filter?: string;
+                without?: string;
                 sort?: string;
                 offset?: number;
                 limit?: number;
