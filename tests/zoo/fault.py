@@ -1,8 +1,8 @@
 """The form of a fault: a program that ends in a known way, and what must be said about it.
 
 A file of `tests/zoo/faults` is a kind of fault and has a list `FAULTS`; one whose name begins with `held_` holds faults
-that nobody may tune a rule against, and that only `make zoo` runs; `--only fifth_` takes the edition of that name. Nothing
-else is to be registered.
+that nobody may tune a rule against, and that only `make zoo` runs; `--only fifth_` takes the edition of that name.
+Nothing else is to be registered.
 """
 
 import importlib

@@ -15,6 +15,7 @@ from tests.zoo.cgroups import Cgroup, make_cgroup
 from tests.zoo.fault import PYTHON, SCRIPT, Fault
 from tests.zoo.modes import NOBODY, RUN, Mode
 from tests.zoo.scene import Scene
+from tests.zoo.slurm import AROUND
 from tests.zoo.users import become
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -170,7 +171,7 @@ class Staging:
         """Of the program, and of `holter why` afterwards."""
         kept = {
             name: value
-            for name, value in os.environ.items()
+            for name, value in AROUND.items()
             if not name.startswith(FOREIGN_PREFIXES) and name not in FOREIGN_NAMES
         }
         return {
