@@ -88,7 +88,7 @@ class _Parser:
 
     def _all(self) -> Filter:
         parts = [self._one()]
-        while self._take_word("and") or self._is_mentioned():
+        while self._take_word("and") or self._is_mentioned() or self._goes_on(parts[-1]):
             parts.append(self._one())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
@@ -114,6 +114,13 @@ class _Parser:
             return False
         is_listed = after.kind == "word" and (after.text.lower() == "in" or self._peek(2).text.lower() == "in")
         return not is_listed and token.text not in PLAIN_FIELDS and not token.text.startswith(PREFIXES)
+
+    def _goes_on(self, before: Filter) -> bool:
+        """Behind a text to search for nobody needs an 'and'."""
+        token = self._peek()
+        return (
+            isinstance(before, Mentions) and token.kind in ("word", "quoted") and token.text.lower() not in ("or", "in")
+        )
 
     def _mentioned(self) -> Filter:
         token = self._advance()

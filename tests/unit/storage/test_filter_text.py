@@ -26,7 +26,7 @@ from holter.storage.runs import SortKey
         ("lora", Mentions("lora")),
         ('"two words" 2e-4', All((Mentions("two words"), Mentions("2e-4", 2e-4)))),
         ("lora and not seed0", All((Mentions("lora"), Not(Mentions("seed0"))))),
-        ("lora and state = failed", All((Mentions("lora"), Compare("state", "=", "failed")))),
+        ("lora state = failed", All((Mentions("lora"), Compare("state", "=", "failed")))),
         ("'state'", Mentions("state")),
         ("NOT tags ~ x", Not(Compare("tags", "~", "x"))),
         (
