@@ -82,12 +82,21 @@ describe("the view", () => {
 
   test("a chart that is moved, pinned or made taller is in the link", async () => {
     const view = await open("p/v");
-    view.moveChart(["a", "b", "c"], "c", "a");
+    const section = { name: "charts", metrics: ["a", "b", "c"], all: ["a", "b", "c"] };
+    view.moveChart(section, "c", "a");
+    view.moveChart(section, "val/x,y", "b");
     view.togglePin("d,1");
     view.movePin("e", "d,1");
     view.toggleTall("a");
     view.toggleFlushes();
-    expect(Object.fromEntries(new URLSearchParams(location.search))).toEqual({ order: "c", pin: "e,d%2C1", tall: "a", flushes: "1" });
+    expect([...view.placed]).toEqual([["val/x,y", "charts"]]);
+    expect(Object.fromEntries(new URLSearchParams(location.search))).toEqual({
+      order: "c,a,val/x%2Cy",
+      in: "val/x%252Cy%2Ccharts",
+      pin: "e,d%2C1",
+      tall: "a",
+      flushes: "1",
+    });
   });
 
   test("a run is shown or hidden by where it stands and by what people chose", async () => {

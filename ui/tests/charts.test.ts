@@ -55,6 +55,17 @@ describe("sections", () => {
     ]);
   });
 
+  test("have panels of other kinds too, and what was moved there", () => {
+    const found = findSections(["train/loss", "val/loss"], {
+      pinned: ["panel:gone"],
+      order: ["panel:1"],
+      matches: matcher("loss").matches,
+      placed: new Map([["val/loss", "train"]]),
+      panels: [{ id: "panel:1", title: "Loss by lr", section: "train" }, { id: "panel:2", title: "Notes", section: "Notes" }],
+    });
+    expect(found).toEqual([{ name: "train", all: ["train/loss", "val/loss", "panel:1"], metrics: ["panel:1", "train/loss", "val/loss"] }]);
+  });
+
   test("begin with their losses", () => {
     const keys = ["train/accuracy", "train/grad_norm", "train/loss", "train/lossless_ratio", "train/nll"];
     const [found] = findSections(keys, { pinned: [], order: [], matches: () => true });

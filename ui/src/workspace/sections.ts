@@ -3,10 +3,18 @@ import { ordered } from "./order";
 
 export interface Section {
   name: string;
-  /** In the order that people gave them, as far as the search finds them. */
+  /** Metrics, and ids of panels of other kinds, in the order that people gave them, as far as the search finds them. */
   metrics: string[];
   /** All of them, as they are by themselves. */
   all: string[];
+}
+
+/** A panel that is no chart of a metric. It stands in a section as if its id were one. */
+export interface Panel {
+  /** Begins with `panel:`, which no metric does. */
+  id: string;
+  title: string;
+  section: string;
 }
 
 /** What people chose of charts: which come first of all, which first in their section, which are looked for. */
@@ -14,27 +22,35 @@ export interface Choice {
   pinned: string[];
   order: string[];
   matches: (key: string) => boolean;
+  /** The section of each that was moved out of its own. */
+  placed?: ReadonlyMap<string, string>;
+  panels?: Panel[];
 }
 
 export const SYSTEM = "system/";
 export const PINNED = "Pinned";
 
-export function findSections(keys: string[], { pinned, order, matches }: Choice): Section[] {
+export const PANEL = "panel:";
+
+export function findSections(keys: string[], { pinned, order, matches, placed = new Map(), panels = [] }: Choice): Section[] {
   const byName = new Map<string, string[]>();
   const isPinned = new Set(pinned);
-  for (const key of keys) {
+  const others = new Map(panels.map((panel) => [panel.id, panel]));
+  const isFound = (key: string) => matches(others.get(key)?.title ?? key);
+  for (const key of [...keys, ...others.keys()]) {
     if (isPinned.has(key)) continue;
-    const name = sectionOf(key);
+    const name = placed.get(key) ?? others.get(key)?.section ?? sectionOf(key);
     const found = byName.get(name);
     if (found) found.push(key);
     else byName.set(name, [key]);
   }
   const sections = [...byName]
     .map(([name, keys]) => ({ name, all: lossesFirst(keys) }))
-    .map(({ name, all }) => ({ name, all, metrics: ordered(all, order).filter(matches) }))
+    .map(({ name, all }) => ({ name, all, metrics: ordered(all, order).filter(isFound) }))
     .filter((section) => section.metrics.length);
   sections.sort((one, other) => rank(one.name) - rank(other.name) || one.name.localeCompare(other.name));
-  const top = pinned.filter(matches);
+  // A panel that was removed leaves its pin behind.
+  const top = pinned.filter((key) => (!key.startsWith(PANEL) || others.has(key)) && isFound(key));
   return top.length ? [{ name: PINNED, metrics: top, all: pinned }, ...sections] : sections;
 }
 
@@ -59,7 +75,8 @@ function lossesFirst(keys: string[]): string[] {
   return [...keys.filter((key) => LOSS.test(key)), ...keys.filter((key) => !LOSS.test(key))];
 }
 
-function sectionOf(key: string): string {
+/** By itself. */
+export function sectionOf(key: string): string {
   const slash = key.indexOf("/");
   return slash > 0 ? key.slice(0, slash) : "charts";
 }

@@ -4,6 +4,7 @@ import { place } from "../state/router.svelte";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
+import { sectionOf, type Section } from "./sections";
 
 export const SIZES = { s: { width: 240, height: 130 }, m: { width: 310, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
@@ -31,6 +32,8 @@ class View {
   firstRow = $derived(Math.max(0, Math.floor(place.number("row") ?? 0)));
   pinned = $derived(splitNames(place.get("pin")));
   order = $derived(splitNames(place.get("order")));
+  /** The section of each chart that was moved out of its own. */
+  placed = $derived(new Map(splitNames(place.get("in")).map((pair) => splitNames(pair) as [string, string])));
   tall = $derived(new Set(splitNames(place.get("tall"))));
   /** Charts of which all values are shown, also those of outliers. */
   whole = $derived(new Set(splitNames(place.get("whole"))));
@@ -102,9 +105,18 @@ class View {
     place.set({ pin: joinNames(pinned.toSpliced(pinned.indexOf(key), 1).toSpliced(to, 0, key)) }, true);
   }
 
-  /** A chart takes the place of another one of its section. */
-  moveChart(section: string[], key: string, target: string): void {
-    place.set({ order: joinNames(moved(section, this.order, key, target)) }, true);
+  /** A chart takes the place of another one, in its own section or in that one's; without a target it comes last there. */
+  moveChart(section: Section, key: string, target?: string): void {
+    const isHere = section.all.includes(key);
+    const all = isHere ? section.all : [...section.all, key];
+    const placed = new Map(this.placed);
+    if (!isHere) placed.set(key, section.name);
+    if (sectionOf(key) === section.name) placed.delete(key);
+    place.set({
+      order: joinNames(target === undefined ? this.order : moved(all, this.order, key, target)),
+      in: joinNames([...placed].map((pair) => joinNames(pair))),
+      pin: joinNames(this.pinned.filter((each) => each !== key)),
+    }, true);
   }
 
   toggleTall(key: string): void {
