@@ -138,6 +138,8 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
+  importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
+    getJson<Schemas["Importance"]>("importance", { ...asked }),
   crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
