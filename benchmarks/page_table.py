@@ -57,10 +57,10 @@ field.dispatchEvent(new KeyboardEvent("keydown", {{key: "Enter", bubbles: true}}
 """
 OTHERS = f"return {FIRST} !== undefined && {FIRST} !== state.before"
 BOX = "document.querySelector('[role=table]')"
-JUMP = f"{BOX}.scrollTop = argument * 30"
+JUMP = f"{BOX}.scrollTop = argument * 44"
 THERE = "return document.querySelector(`[role=row][aria-rowindex='${argument + 3}'] a`) !== null"
 SCROLL = f"""
-const move = () => {{ {BOX}.scrollTop += 900; if (--state.left) requestAnimationFrame(move); }};
+const move = () => {{ {BOX}.scrollTop += 1320; if (--state.left) requestAnimationFrame(move); }};
 state.left = argument;
 move();
 """

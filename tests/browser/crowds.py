@@ -17,9 +17,8 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
         config = config_of(number)
-        _write(
-            f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, last_words=_end
-        )
+        described = {"project": "sweep", "name": f"trial {number}"}
+        _write(f"crowd{number:03}", described, config=config, value=number, last_words=_end)
 
     def have_ended() -> bool:
         return bool(server.get("/runs", project="sweep", filter="state = finished")["total"] == many)
@@ -33,9 +32,14 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
         raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None
 
 
+def write_finished(run: str, *, value: float, config: dict[str, Any] | None = None, **described: Any) -> None:
+    """A run whose loss grows by one with each of its five steps, from a value on; `described` has its project."""
+    _write(run, {"name": run, **described}, config=config, value=value, last_words=_end)
+
+
 def write_dead(run: str, *, project: str) -> None:
     """A run that ended with an error."""
-    _write(run, project=project, name=run, last_words=lambda at_ns: _end(at_ns, exit_code=1))
+    _write(run, {"project": project, "name": run}, last_words=lambda at_ns: _end(at_ns, exit_code=1))
 
 
 def write_notebook(run: str, *, project: str, cell: str) -> None:
@@ -44,12 +48,12 @@ def write_notebook(run: str, *, project: str, cell: str) -> None:
     def fail(at_ns: int) -> list[Record]:
         return [CellStarted(at_ns=at_ns, ordinal=9, number=12, source=cell), *_end(at_ns, exit_code=1)]
 
-    _write(run, project=project, name=run, last_words=fail)
+    _write(run, {"project": project, "name": run}, last_words=fail)
 
 
 def write_silent(run: str, *, project: str) -> None:
     """A run of another machine of which nothing is heard any more, for whatever reason."""
-    _write(run, project=project, name=run)
+    _write(run, {"project": project, "name": run})
 
 
 def write_vanished(run: str, *, project: str) -> None:
@@ -82,9 +86,8 @@ def _end(at_ns: int, *, exit_code: int = 0) -> list[Record]:
 
 def _write(
     run: str,
+    described: dict[str, Any],
     *,
-    project: str,
-    name: str,
     config: dict[str, Any] | None = None,
     value: float = 0.0,
     last_words: Callable[[int], list[Record]] = lambda at_ns: [],
@@ -100,7 +103,7 @@ def _write(
     directory.mkdir(parents=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
     rows = RowEncoder(writer.append_held)
-    writer.record(Described(at_ns=began_ns, project=project, name=name, started_ns=began_ns))
+    writer.record(Described(at_ns=began_ns, started_ns=began_ns, **described))
     writer.record(Configured(at_ns=began_ns, config=config or {}))
     for step in range(5):
         rows.append({"loss": value + step}, step, clock.now_ns())

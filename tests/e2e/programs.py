@@ -102,6 +102,15 @@ def sidecars(directory: str) -> list[int]:
     )
 
 
+def wait_for_cause(cause: str, within_s: float = 60.0) -> None:
+    """Wait until the only run has this cause: it comes a moment after the state, when the sidecar has looked."""
+    began = time.monotonic()
+    while (loaded := only_run()).view.cause != cause:
+        if time.monotonic() - began > within_s:
+            raise AssertionError(f"{loaded.view.cause} after {within_s} s: {loaded.view}, {loaded.explanation}")
+        time.sleep(0.1)
+
+
 def wait_until(claim: Callable[[], object], within_s: float = 60.0) -> None:
     """Wait for a claim (a function without arguments) to become true; fail with its name where it does not."""
     began = time.monotonic()

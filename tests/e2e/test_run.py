@@ -81,11 +81,12 @@ def test_each_signal_that_is_sent_to_it_reaches_the_command_once(command: list[s
 @pytest.mark.parametrize("command", [REPORTS_SIGNALS, [*UNDER_HOLTER, *REPORTS_SIGNALS]], ids=["without", "with"])
 def test_keys_that_send_signals_reach_the_command_once(command: list[str]) -> None:
     with Terminal(command) as terminal:
-        terminal.await_text(b"ready")
+        # With the end of the line, which Python may write by itself: an echo would stand before it.
+        terminal.await_text(b"ready\r\n")
         terminal.type(b"\x03")
-        terminal.await_text(b"SIGINT")
+        terminal.await_text(b"SIGINT\r\n")
         terminal.type(b"\x03")
-        terminal.await_text(b"SIGINT\r\n^CSIGINT")
+        terminal.await_text(b"SIGINT\r\n^CSIGINT\r\n")
         terminal.type(b"\x1c")
         assert terminal.wait() == 5
     assert terminal.shown == b"ready\r\n^CSIGINT\r\n^CSIGINT\r\n^\\SIGQUIT\r\n"

@@ -13,6 +13,7 @@ from holter.catalog.catalog import Catalog
 from holter.model.records import Beat, Exited, Facts, Opened
 from tests.e2e.programs import data_directory, only_run, rows, run, said, sidecars, start, wait_until
 
+CAP_SYS_RESOURCE = 24
 LOGS_FOR_EVER = """
 import time, holter
 run = holter.init()
@@ -61,14 +62,22 @@ def test_it_lives_in_its_own_session_and_directory_and_is_nobodys_child() -> Non
         stat = Path(f"/proc/{sidecar}/stat").read_text().rpartition(")")[2].split()
         parent, session = int(stat[1]), int(stat[3])
         directory_of_it = os.readlink(f"/proc/{sidecar}/cwd")
+        choice = int(Path(f"/proc/{sidecar}/oom_score_adj").read_text())
         programs_own = {os.readlink(f"/proc/{program.pid}/fd/{number}") for number in (1, 2)}
         descriptors = {os.readlink(link) for link in Path(f"/proc/{sidecar}/fd").iterdir() if os.path.islink(link)}
         program.kill()
     assert parent != program.pid
     assert session != os.getsid(0)
     assert directory_of_it == "/"
+    # Where memory is freed it must not go with the program, as far as we may ask for that.
+    assert choice == (-1000 if _may_set_limits() else int(Path("/proc/self/oom_score_adj").read_text()))
     # It would keep `python train.py | tee log` waiting for the end of its input.
     assert not programs_own & descriptors
+
+
+def _may_set_limits() -> bool:
+    [capabilities] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff")]
+    return bool(int(capabilities.split()[1], 16) & 1 << CAP_SYS_RESOURCE)
 
 
 def test_signals_to_the_whole_group_do_not_end_it_before_the_program() -> None:

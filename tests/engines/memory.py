@@ -12,7 +12,7 @@ from holter.console.screen import without_colours
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
 from holter.model.run_row import RunRow
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
-from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
+from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
 from holter.storage.matching import ascii_lower, select
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
@@ -154,6 +154,8 @@ class _Transcript(msgspec.Struct):
     offset: int = 0
     rest: str = ""
     lines: list[ConsoleLine] = []
+    count: int = 0
+    gaps: list[Gap] = []
 
 
 class MemoryConsole:
@@ -173,9 +175,11 @@ class MemoryConsole:
             if batch.start != kept.offset:
                 text = f"the console of {batch.run} has come to {kept.offset}, not {batch.start}"
                 raise OffsetGap(text, kept.offset)
-            for line in batch.lines:
-                kept.lines.append(ConsoleLine(len(kept.lines), *line))
-            kept.offset, kept.rest = batch.stop, batch.rest
+            first = max(kept.count, batch.first or 0)
+            if batch.missed:
+                kept.gaps.append(Gap(kept.count, first - kept.count, batch.missed))
+            kept.lines += [ConsoleLine(number, *line) for number, line in enumerate(batch.lines, first)]
+            kept.offset, kept.rest, kept.count = batch.stop, batch.rest, first + len(batch.lines)
 
     def transcripts(self, run: str) -> dict[str, int]:
         """The byte offset of each transcript."""
@@ -186,13 +190,17 @@ class MemoryConsole:
         with self._lock:
             kept = self._transcripts.get(run, {}).get(transcript, _Transcript())
             last_ns = kept.lines[-1].at_ns if kept.lines else 0
-            lines = kept.lines + ([ConsoleLine(len(kept.lines), last_ns, 3, kept.rest)] if kept.rest else [])
+            lines = kept.lines + ([ConsoleLine(kept.count, last_ns, 3, kept.rest)] if kept.rest else [])
         found = [line for line in lines if ascii_lower(wanted.text) in ascii_lower(without_colours(line.text))]
         if wanted.count <= 0:
             return []
         if wanted.start is None:
             return found[-wanted.count :]
         return [line for line in found if line.number >= wanted.start][: wanted.count]
+
+    def gaps(self, run: str, transcript: str) -> list[Gap]:
+        """What was not kept."""
+        return list(self._transcripts.get(run, {}).get(transcript, _Transcript()).gaps)
 
     def add_events(self, run: str, events: Sequence[Event]) -> None:
         """Keep events."""

@@ -73,9 +73,8 @@ class Catalog:
             time.sleep(POLL_S)
         if loaded is None:
             raise NoRun(f"run {run} has no readable journal in {directory}")
-        if complete(loaded):
-            loaded = self._load(directory) or loaded
-        elif loaded.is_settled:
+        loaded = self._completed(loaded)
+        if loaded.is_settled:
             complete_files(loaded)
         return judge(loaded)
 
@@ -125,6 +124,9 @@ class Catalog:
         except Exception as error:  # the boundary: what one run says ends no look at all of them
             raise Unreadable(f"run {os.path.basename(directory)}: {reason_of(error)}") from error
 
+    def _completed(self, loaded: LoadedRun) -> LoadedRun:
+        return (self._load(loaded.view.directory) if complete(loaded) else None) or loaded
+
     def _view(self, run: str) -> RunRow | None:
         directory = run_directory(self.data, run)
         try:
@@ -143,7 +145,7 @@ class Catalog:
         if loaded is None:
             return None
         if loaded.outcome.is_final and not is_awaited(loaded.digests, self._now_ns(loaded.digests)):
-            complete(loaded)
+            loaded = self._completed(loaded)
         loaded = judge(loaded)
         if loaded.is_settled:
             self.settled.add(run)

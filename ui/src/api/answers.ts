@@ -36,6 +36,11 @@ export function sameCauseAnswer(project: string, cause: string): Resource<RunTab
   return resource(`same cause ${project} ${cause}`, () => api.runs({ project, filter: `cause = "${cause}"`, sort: "-ended_at", limit: 20 }));
 }
 
+/** Whether anybody has recorded a run in a project. */
+export function projectAnswer(project: string): Resource<boolean> {
+  return resource(`project ${project}`, async () => (await api.runs({ project, limit: 1 })).runs.length > 0);
+}
+
 export function newestAnswer(project: string, many: number): Resource<RunBrief[]> {
   return resource(`newest ${many} ${project}`, async () => (await api.runs({ project, sort: "-started_at", limit: many })).runs);
 }

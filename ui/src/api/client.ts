@@ -63,17 +63,22 @@ async function send(method: Method, url: string, body?: unknown, signal?: AbortS
   const headers: Record<string, string> = {};
   if (method !== "GET") headers["X-Holter-CSRF"] = csrf;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response: Response;
-  try {
-    response = await fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    onAnswer(0);
-    throw new Problem(0, "the server does not answer", "it was stopped, or the connection is gone", "start it again");
-  }
+  const asked = fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
+  const response = await reached(asked, signal);
   onAnswer(response.status);
   if (!response.ok) throw await readProblem(response);
   return response;
+}
+
+/** What comes from the server; also in the middle of an answer it may be gone. */
+async function reached<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await coming;
+  } catch (error) {
+    if (signal?.aborted || error instanceof SyntaxError) throw error;
+    onAnswer(0);
+    throw new Problem(0, "the server does not answer", "It was stopped, or the connection is gone.", "This comes by itself when it answers again.");
+  }
 }
 
 async function readProblem(response: Response): Promise<Problem> {
@@ -86,11 +91,11 @@ async function readProblem(response: Response): Promise<Problem> {
 }
 
 export async function getJson<T>(path: string, query: Values = {}, signal?: AbortSignal): Promise<T> {
-  return (await send("GET", apiUrl(path, query), undefined, signal)).json() as Promise<T>;
+  return reached((await send("GET", apiUrl(path, query), undefined, signal)).json() as Promise<T>, signal);
 }
 
 export async function sendJson<T>(method: Method, path: string, body?: unknown): Promise<T> {
-  return (await send(method, apiUrl(path), body)).json() as Promise<T>;
+  return reached((await send(method, apiUrl(path), body)).json() as Promise<T>);
 }
 
 export const part = encodeURIComponent;
@@ -99,6 +104,8 @@ export const part = encodeURIComponent;
 export interface AskedTable {
   project?: string;
   filter?: string;
+  /** Ids that are left out, separated by commas. */
+  without?: string;
   sort?: string;
   offset?: number;
   limit?: number;
@@ -143,10 +150,10 @@ export const api = {
   crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
-    return decodeTables(await response.arrayBuffer());
+    return decodeTables(await reached(response.arrayBuffer(), signal));
   },
   async points(id: string, key: string, limit?: number): Promise<ColumnTable[]> {
     const response = await send("GET", apiUrl(`runs/${part(id)}/points`, { key, limit }));
-    return decodeTables(await response.arrayBuffer());
+    return decodeTables(await reached(response.arrayBuffer()));
   },
 };

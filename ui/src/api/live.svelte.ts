@@ -74,6 +74,11 @@ class Live {
     this.#follow();
   }
 
+  /** As if some changes had been missed: whoever could not ask asks again. */
+  startOver(): void {
+    for (const handler of this.#handlers.get("reset") ?? []) handler({} as never);
+  }
+
   #follow(): void {
     if (document.visibilityState === "hidden") return this.#close();
     if (this.#source || this.#waiting) return;

@@ -634,6 +634,8 @@ export interface paths {
         /**
          * Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         get: operations["list_runs"];
         put?: never;
@@ -1227,12 +1229,16 @@ export interface components {
         /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         AskedTable: {
             /** @default null */
             project: string | null;
             /** @default  */
             filter: string;
+            /** @default  */
+            without: string;
             /** @default  */
             sort: string;
             /** @default 0 */
@@ -1491,6 +1497,8 @@ export interface components {
         /**
          * ConsoleJson
          * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+         *
+         *         `total` counts the lines in its `gaps` too, which were not kept.
          */
         ConsoleJson: {
             total: number;
@@ -1498,6 +1506,12 @@ export interface components {
             lines: components["schemas"]["LineJson"][];
             /** @default null */
             hit: number | null;
+            /** @default [] */
+            gaps: components["schemas"]["Gap"][];
+            /** @default {} */
+            streams: {
+                [key: string]: string;
+            };
         };
         /**
          * LineJson
@@ -1509,6 +1523,15 @@ export interface components {
             stream: string;
             text: string;
             transcript: string;
+        };
+        /**
+         * Gap
+         * @description Lines that were not kept.
+         */
+        Gap: {
+            first: number;
+            lines: number;
+            size_bytes: number;
         };
         /**
          * RunFiles
@@ -2045,6 +2068,8 @@ export interface components {
             ruled_out: components["schemas"]["RuledOut"][];
             not_observable: components["schemas"]["UnseenJson"][];
             stack: string[];
+            /** @default  */
+            grade: string;
             /** @default [] */
             curves: string[];
             /** @default null */
@@ -4997,6 +5022,7 @@ export interface operations {
             query?: {
                 project?: string | null;
                 filter?: string;
+                without?: string;
                 sort?: string;
                 offset?: number;
                 limit?: number;

@@ -1,6 +1,7 @@
 /** How a workspace is set up. All of it is in the address, so a link shows what its sender saw. */
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
+import { betterOf } from "./better";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
@@ -26,6 +27,12 @@ class View {
   shown = $derived(new Set(place.list("show")));
   /** To compare, or to look at later. */
   selected = $derived(new Set(place.list("select")));
+  /** The run that all others are compared with. */
+  baseline = $derived(place.get("baseline"));
+  /** Runs that stay on top of the table, the baseline first. */
+  onTop = $derived([...new Set([...(this.baseline ? [this.baseline] : []), ...place.list("top")])]);
+  /** Whether the best value of each column stands out. */
+  hasBest = $derived(place.get("best") === "1");
   /** Of the table, in px; null: as this browser has it. */
   tableWidth = $derived(place.number("table"));
   /** The row that the table begins with. */
@@ -59,7 +66,8 @@ class View {
   }
 
   sortBy(field: string): void {
-    const first = field === "started_at" || field.startsWith("summary.") ? `-${field}` : field;
+    const isDown = field === "started_at" || (field.startsWith("summary.") && betterOf(field) !== "low");
+    const first = isDown ? `-${field}` : field;
     const other = first.startsWith("-") ? field : `-${field}`;
     const next = this.sort === first ? other : first;
     place.set({ sort: next === "-started_at" ? null : next });
@@ -82,10 +90,21 @@ class View {
     place.set({ hide: [...hidden].join(","), show: [...shown].join(",") }, true);
   }
 
-  toggleSelected(id: string): void {
+  select(ids: string[], isOn: boolean): void {
     const selected = new Set(this.selected);
-    if (!selected.delete(id)) selected.add(id);
+    for (const id of ids) {
+      if (isOn) selected.add(id);
+      else selected.delete(id);
+    }
     place.set({ select: [...selected].join(",") }, true);
+  }
+
+  setBaseline(id: string | null): void {
+    place.set({ baseline: id });
+  }
+
+  toggleOnTop(id: string): void {
+    place.set({ top: toggled(new Set(place.list("top")), id).join(",") }, true);
   }
 
   openMore(section: string, many: number): void {

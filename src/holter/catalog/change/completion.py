@@ -16,7 +16,7 @@ SCRUB_BYTES = 1 << 40
 
 
 def complete(loaded: LoadedRun) -> bool:
-    """Record each process that is gone without an exit record, once; true if anything was written.
+    """Record each process that is gone without an exit record, once, with what will not stay; true if that was written.
 
     Another user's directory, or one that can't be written, is left as it is: the state is the same without the record.
     """
@@ -28,7 +28,12 @@ def complete(loaded: LoadedRun) -> bool:
         Exited(at_ns=last_seen_ns(each, loaded.digests), journal=each.journal, pid=process_of(each).pid, source="gone")
         for each in gone
     ]
-    if not write_down(directory, exits, opened=as_command(gone[0].opened.run, gone[0].opened.attempt)):
+    from holter.probes.postmortem.past import ask_counters, recall  # whoever lists runs rarely comes first
+
+    past = recall(loaded.digests, loaded.by_itself.ended_at_ns or 0)
+    counted = ask_counters(past) if past is not None else None
+    opened = as_command(gone[0].opened.run, gone[0].opened.attempt)
+    if not write_down(directory, [*exits, *([counted] if counted is not None else [])], opened=opened):
         return False
     try:
         trim_the_dead(directory)

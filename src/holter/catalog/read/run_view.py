@@ -170,11 +170,15 @@ def process_of(each: Digest) -> ProcessIdentity:
 
 
 def last_seen_ns(each: Digest, digests: list[Digest]) -> int:
-    """When a process last wrote, or a sidecar last saw it alive."""
+    """When a process last wrote, or a sidecar last saw it alive.
+
+    A sidecar that measured after its last beat would have said who had gone by then.
+    """
     here = [other for other in digests if other.opened.host == each.opened.host]
-    beats = [other.beat.at_ns for other in here if other.beat and process_of(each).pid in other.beat.pids]
-    words = [record.at_ns for record in each.said]
-    return max([each.opened.at_ns, each.last_at_ns, *words, *beats])
+    watching = [other for other in here if other.beat and process_of(each).pid in other.beat.pids]
+    seen = [at_ns for other in watching if other.beat for at_ns in (other.beat.at_ns, other.last_at_ns)]
+    words = [record.at_ns for record in (*each.said, each.cell, each.cell_ended) if record is not None]
+    return max([each.opened.at_ns, each.last_at_ns, *words, *seen])
 
 
 def newest_clients(digests: list[Digest]) -> list[Digest]:

@@ -57,12 +57,12 @@ def memory_of(samples: Samples, *, ended_ns: int) -> Memory:
     if not samples.last:
         return Memory()
     # A sample that was taken after the end has its counters, and nothing of the memory that the program held.
-    lived = [each for each in samples.last if not ended_ns or each.at_ns < ended_ns] or list(samples.last)
+    lived = [each for each in samples.last if not ended_ns or each.at_ns <= ended_ns] or list(samples.last)
     row, newest = lived[-1], samples.last[-1]
     first: Values = samples.first.values if samples.first else {}
     growth, growth_s = growth_of([(each.at_ns, each.values.get(OWN)) for each in lived])
     own = [value for each in lived if (value := _known(each.values, OWN)) is not None]
-    is_after = bool(ended_ns) and newest.at_ns >= ended_ns
+    is_after = bool(ended_ns) and newest.at_ns > ended_ns
     host = "system/host"
     return Memory(
         sampled_ns=row.at_ns,

@@ -20,7 +20,7 @@ from holter.server.domain.removal import remove_run
 from holter.server.query.briefs import RunBrief, brief_of, marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filter_text import parse_query
-from holter.storage.filters import Compare
+from holter.storage.filters import All, Among, Compare, Filter, Not
 from holter.storage.run_fields import COLUMNS, PREFIXES
 from holter.storage.runs import PLAIN_FIELDS
 from holter.wire.odd_numbers import in_words
@@ -34,10 +34,14 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 class AskedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas."""
+    """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+
+    `without` names runs that are left out, by their ids.
+    """
 
     project: str | None = None
     filter: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
+    without: Text = ""
     sort: Text = ""
     offset: Count = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 50
@@ -129,8 +133,10 @@ def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
         if column not in COLUMNS and not column.startswith(PREFIXES):
             raise UsageError(f"no column {column!r}: there are {', '.join(PLAIN_FIELDS)}, config.… and summary.…")
     services = visit.services
-    of_project = Compare("project", "=", asked.project) if asked.project is not None else None
-    query = services.question(where=of_project, start=asked.offset, count=asked.limit)
+    where: list[Filter] = [] if asked.project is None else [Compare("project", "=", asked.project)]
+    if asked.without:
+        where.append(Not(Among("id", tuple(asked.without.split(",")))))
+    query = services.question(where=All(tuple(where)) if where else None, start=asked.offset, count=asked.limit)
     page = visit.runs.query(parse_query(query, where=asked.filter, sort=asked.sort))
     return RunTable(page.total or 0, [brief_of(row, columns) for row in page.runs])
 
