@@ -23,7 +23,7 @@ export function readBrushes(text: string, axes: Axis[]): Brush[] {
   const words = splitNames(text);
   return words.flatMap((column, at) => {
     const [first = "", last = ""] = words.slice(at + 1, at + 3);
-    if (at % 3) return [];
+    if (at % 3 || !first || !last) return [];
     const axis = axes.find((each) => each.column === column);
     if (!axis || axis.isConstant) return [];
     if (axis.kind === "category") {

@@ -76,7 +76,7 @@ function blockOf(lines: string[]): Block {
   return { is: "paragraph", inside: readSpans(lines.join("\n")) };
 }
 
-const MARKS = /`([^`]+)`|\*\*(?=\S)(.+?)(?<=\S)\*\*|\*(?=\S)([^*]+?)(?<=\S)\*|\[([^\]\n]+)\]\(([^)\s]+)\)|(https?:\/\/[^\s<>()]+[^\s<>().,;:!?])/s;
+const MARKS = /`([^`]+)`|\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\*)|\*(?=\S)([^*]+?)(?<=\S)\*|\[([^\]\n]+)\]\(([^)\s]+)\)|(https?:\/\/[^\s<>()]+[^\s<>().,;:!?])/s;
 
 export function readSpans(text: string): Span[] {
   const found = MARKS.exec(text);
