@@ -27,6 +27,7 @@ from tests.zoo.fault import PYTHON, SCRIPT, Fault
 from tests.zoo.modes import AFTER, ALONE, RUN, SIDECAR, Mode
 from tests.zoo.recorded import impersonal
 from tests.zoo.scene import Scene
+from tests.zoo.slurm import AROUND
 from tests.zoo.users import become
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -215,7 +216,7 @@ class Performance:
         """Of the program, and of `holter why` afterwards."""
         kept = {
             name: value
-            for name, value in os.environ.items()
+            for name, value in AROUND.items()
             if not name.startswith(FOREIGN_PREFIXES) and name not in FOREIGN_NAMES
         }
         return {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { freeId, joinPanels, splitPanels } from "../src/panels/address";
+import { freeId, joinPanels, splitPanels, type Panel } from "../src/panels/address";
 import { absence, makeAxis, placeOf, valueAt } from "../src/panels/axis";
 import { brushText, filterText, insideOf, rangeText, readBrushes } from "../src/panels/brushing";
 import { nearestLine } from "../src/panels/lines";
 import { readMarkdown, readSpans } from "../src/panels/markdown";
 
 describe("panels in the address", () => {
-  const panels = [
+  const panels: Panel[] = [
     { id: "1", kind: "scatter", settings: { x: "config.lr", y: "summary.val/loss" } },
     { id: "7", kind: "markdown", settings: { text: "100 % of **it**_\n* one" } },
   ];

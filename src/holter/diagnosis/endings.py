@@ -8,7 +8,7 @@ from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
-from holter.model.verdicts import Grade
+from holter.model.verdicts import Grade, NotObservable
 
 BY_SHELL = "shell"
 """The source of a status that is known by the exit code of a shell alone."""
@@ -94,11 +94,16 @@ def _by_status(end: End, number: int) -> Ending:
     )
 
 
-def how_to_see_the_end(evidence: Evidence) -> str:
-    """What would have told how the subject ended; a command has its parent already, and a child has another one."""
-    if evidence.subject.role in ("command", "child", "kernel"):
-        return _BUILD_WITNESS
-    return f"start it with `holter run --`, or {_BUILD_WITNESS}"
+def unseen(evidence: Evidence, name: str) -> NotObservable | None:
+    """That nobody can tell whether it was this signal; None where somebody can.
+
+    A command has its parent already, and a child has another one.
+    """
+    if not is_silent(evidence):
+        return None
+    is_started = evidence.subject.role in ("command", "child", "kernel")
+    remedy = _BUILD_WITNESS if is_started else f"start it with `holter run --`, or {_BUILD_WITNESS}"
+    return NotObservable(because=f"{UNSEEN_END}: it may have been {name}", remedy=remedy)
 
 
 def is_silent(evidence: Evidence) -> bool:

@@ -22,6 +22,7 @@ limit."""
 PLAUSIBLE = 0.4
 """The kernel chooses who holds the most: with less than this share of the limit, hardly the victim."""
 SOON_NS = 1_000_000_000
+NOBODY_KILLED = "Linux killed nothing on this machine for memory since the run began (oom_kill did not move)"
 MOST_NAME = 15
 """Of a process, as the kernel keeps it."""
 

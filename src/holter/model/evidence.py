@@ -457,6 +457,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     unseen: dict[str, Unseen] = {}
     """By source, what could not be asked."""
 
+    @property
+    def around(self) -> Surroundings:
+        """What surrounded the subject; where nobody looked, all of it is unknown."""
+        return self.surroundings or Surroundings()
+
+    @property
+    def kernel_lines(self) -> tuple[KernelLine, ...]:
+        """Of the kernel log; none where nobody could read it."""
+        return self.kernel_log.lines if self.kernel_log else ()
+
 
 SOURCES: dict[str, type[Finding]] = {
     "counters": Counters,

@@ -65,6 +65,8 @@ class FollowedRun:
         self.run = run
         self.touched_ns = 0
         """When something new was last read."""
+        self.read_ns = 0
+        """When somebody last looked for that."""
         self.trouble: dict[str, str] = {}
         """Journals that can't be read, with the reason."""
         self._directory = directory
@@ -87,6 +89,7 @@ class FollowedRun:
         is new, None where the directory has to be looked at.
         """
         change = Change(self.run)
+        self.read_ns = now_ns
         is_first = not self._journals
         if received is None or not self._read_received(received, change):
             self._read_directory(change, is_received=received is not None)

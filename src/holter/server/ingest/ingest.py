@@ -28,7 +28,7 @@ _S = 1_000_000_000
 ROW_EVERY_NS = 2 * _S
 # A run whose processes nobody here can see is quiet when nothing came for so long.
 QUIET_AFTER_NS = 120 * _S
-# One that has ended is left alone sooner.
+# One that has ended is left alone sooner. What is left alone was looked at so long after its last change.
 SETTLED_AFTER_NS = 10 * _S
 LOOK_AT_QUIET_EVERY_NS = 5 * _S
 # How long one `tick` may read, and how long it may write rows: whoever asks meanwhile should not notice.
@@ -326,7 +326,8 @@ class Ingest:
         try:
             projected = followed.project(now_ns, self.lateness)
             is_quiet = now_ns - followed.touched_ns > QUIET_AFTER_NS
-            stamp_ns = followed.stamp_ns() if is_quiet or followed.is_settled else now_ns
+            is_over = followed.is_settled or (is_quiet and not (projected and projected.is_open))
+            stamp_ns = followed.stamp_ns() if is_over else now_ns
         except OSError:  # removed meanwhile
             return
         except StorageError:
@@ -335,8 +336,8 @@ class Ingest:
             self._give_up(run, error)
             return
         self._rows_put[run] = now_ns
-        is_over = followed.is_settled and now_ns - stamp_ns > SETTLED_AFTER_NS
-        if is_over or (is_quiet and not (projected and projected.is_open)):
+        # What was written after the last look at it must not count as seen.
+        if is_over and abs(followed.read_ns - stamp_ns) > SETTLED_AFTER_NS:
             self._settle(run, stamp_ns)
         if projected is None:
             if followed.is_nameless and run not in self.unreadable:
