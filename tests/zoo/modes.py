@@ -5,6 +5,8 @@ import itertools
 import msgspec
 
 SIDECAR, RUN, AFTER, ALONE = "sidecar", "holter run", "after the fact", "without sidecar"
+NOBODY = "nobody"
+"""Only to see whether a fault happens as it should."""
 ROOT_USER, ORDINARY_USER = "root", "user"
 
 OLD_LINUX = ("pidfd-info", "connector")
