@@ -33,14 +33,13 @@ OF_NOTEBOOKS = (
     "client/extension.py",
     "diagnosis/kernel_requests.py",
     "recording/kernels.py",
-)
-OF_NOTEBOOKS += (
     "diagnosis/rules/kernel_",
     "catalog/present/deaths.py",
     "catalog/read/cells.py",
     "catalog/judge/ends.py",
+    "catalog/read/fatal_cell.py",
+    "model/records.py",
 )
-OF_NOTEBOOKS += ("catalog/read/fatal_cell.py", "model/records.py")
 """Files in which a kernel is Jupyter's, whatever stands around the word."""
 
 
