@@ -26,7 +26,7 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
     try:
         wait_until(have_ended)
     except AssertionError:
-        states = [(run["id"], run["state"], run["trouble"]) for run in server.get("/runs", count=500)["runs"]]
+        states = [(run["id"], run["state"], run.get("because")) for run in server.get("/runs", limit=500)["runs"]]
         others = [each for each in states if each[1] != "finished"]
         said = server.output.read_text()
         raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None

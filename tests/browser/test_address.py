@@ -181,7 +181,7 @@ def test_what_is_opened_and_searched_on_other_pages_is_in_their_addresses(
     found = [record(server, N=name, RAISE="no such file") for name in ("first", "second")]
     page = watched.open("/p/vision/crashes")
     page.get_by_role("button", name=re.compile("Uncaught exception")).click()
-    expect(page.get_by_role("link", name="second")).to_be_visible()
+    expect(page.get_by_role("region", name=re.compile("By cause")).get_by_role("link", name="second")).to_be_visible()
     assert_kept(page, another)
     page.goto(f"{server.address}/p/vision/compare?runs={','.join(found)}")
     page.get_by_role("button", name="Also show equal ones").click()

@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+import time
 
 from playwright.sync_api import expect
 
 from tests.browser.axe import serious_findings
+from tests.browser.fates import ECC, GPU_MEMORY, MISSING, Fate, suffer
 from tests.browser.talking import TALK
 from tests.browser.training import begin, record
 from tests.browser.watched import GONE, Watched
@@ -112,3 +114,47 @@ def test_an_empty_log_says_why(watched: Watched, server: Served) -> None:
         else:
             expect(log).to_contain_text("What it printed was not kept.")
             expect(log).to_contain_text("stdout: it is a device such as /dev/null")
+
+
+def test_crashes_of_all_projects_are_a_page_from_everywhere(watched: Watched, server: Served) -> None:
+    now, week = time.time(), 7 * 86400.0
+    fates = [
+        Fate("ecc-1", "vision", "gpu-07", now, 5.0, ECC),
+        Fate("ecc-2", "speech", "gpu-07", now - 9 * week, 6.0, ECC),
+        Fate("memory", "vision", "gpu-02", now - week, 20.0, GPU_MEMORY),
+        Fate("missing", "speech", "gpu-02", now - 30 * week, 3.0, MISSING),
+        Fate("fine", "vision", "gpu-02", now, 2.0),
+    ]
+    for fate in fates:
+        suffer(fate)
+    wait_until(lambda: server.get("/deaths", weeks=52)["deaths"] == 4, within_s=60)
+    page = watched.open("/settings")
+    pages = page.get_by_role("navigation", name="Pages")
+    pages.get_by_role("link", name="Crashes").click()
+    expect(page).to_have_url(re.compile(r"/crashes$"))
+    said = page.get_by_role("region", name="GPU out of memory costs the most: 20 h of 31 h")
+    expect(said).to_contain_text("2 hardware faults on gpu-07; without them, 11 h would have been kept.")
+    expect(said).to_contain_text("of 4 runs that ended, 75 %")
+    causes = page.get_by_role("region", name="Causes").get_by_role("row")
+    expect(causes).to_have_count(3)
+    expect(causes.nth(1)).to_contain_text("GPU out of memory2065 %1new")
+    expect(causes.nth(2)).to_contain_text("GPU fault1135 %2−17 %")
+    expect(page.get_by_role("img", name=re.compile("Hours lost per week: .* 20 h, .* 5 h"))).to_be_visible()
+    expect(page.get_by_role("region", name="Newest deaths").get_by_role("listitem")).to_have_count(3)
+    hosts = page.get_by_role("region", name="Hosts with hardware faults").get_by_role("listitem")
+    expect(hosts).to_have_count(1)
+    expect(hosts).to_contain_text(re.compile(r"gpu-07\s*2 of 2 deaths.*GPU fault × 2"))
+    assert serious_findings(page) == []
+    page.get_by_label("Time").select_option("Last 52 weeks")
+    expect(page).to_have_url(re.compile("weeks=52"))
+    expect(causes).to_have_count(4)
+    page.get_by_role("button", name="By host").click()
+    expect(page.get_by_role("region", name="Hosts", exact=True).get_by_role("row").nth(1)).to_contain_text(
+        "gpu-022368 %2"
+    )
+    page.get_by_label("Project").select_option("speech")
+    expect(page).to_have_url(re.compile(r"/p/speech/crashes\?weeks=52&by=host"))
+    expect(page.get_by_role("region", name="GPU fault costs the most: 6 h of 9 h")).to_be_visible()
+    page.get_by_label("Time").select_option("This week")
+    expect(page.get_by_role("region", name="No run has died in this time")).to_be_visible()
+    assert serious_findings(page) == []

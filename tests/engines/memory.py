@@ -18,6 +18,7 @@ from holter.storage.matching import ascii_lower, matches, select
 from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
+from holter.storage.settings import Changes, Sets, merged
 from holter.storage.tallies import GroupPage, GroupQuery
 
 TEST_URL = "memory:"
@@ -308,6 +309,27 @@ class MemoryBlobs:
         """Do nothing."""
 
 
+class MemorySettings:
+    """The port `SettingStore`."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[str, str], Sets] = {}
+        self._lock = threading.Lock()
+
+    def get(self, project: str, owner: str) -> Sets:
+        """All sets of an owner in a project."""
+        return merged(self._sets.get((project, owner), {}), {})
+
+    def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
+        """Change some settings."""
+        with self._lock:
+            self._sets[project, owner] = merged(self._sets.get((project, owner), {}), changes)
+        return self.get(project, owner)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def open_runs(url: str) -> MemoryRuns:
     """The runs."""
     return MemoryRuns()
@@ -326,6 +348,11 @@ def open_console(url: str) -> MemoryConsole:
 def open_blobs(url: str) -> MemoryBlobs:
     """The blobs."""
     return MemoryBlobs()
+
+
+def open_settings(url: str) -> MemorySettings:
+    """The settings."""
+    return MemorySettings()
 
 
 def discard_index(url: str) -> None:

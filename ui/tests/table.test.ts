@@ -13,7 +13,7 @@ test("which way a metric is better is told by its name, or not at all", () => {
 
 test("the second line of a row says how it ended and how far it came", () => {
   const dead = run({ state: "crashed", cause: "gpu-out-of-memory" });
-  expect([endWords(dead), progressWords(dead, 0)]).toEqual(["GPU out of memory", "step 1310"]);
+  expect([endWords(dead), progressWords(dead, 0)]).toEqual(["GPU out of memory", "step 1,310"]);
   expect(endWords(run({ state: "preempted", cause: "scheduler-preempted" }))).toBe("Preempted");
   expect(progressWords(run({ attempt: 2 }), 0)).toBe("1 min · resumed once");
   expect(progressWords(run({ state: "failed", last_step: null }), 0)).toBe("1 min");

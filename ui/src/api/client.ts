@@ -20,6 +20,10 @@ export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type Views = Schemas["ViewsJson"];
+export type View = Schemas["View"];
+export type Deaths = Schemas["Deaths"];
+export type DeathShare = Schemas["Share"];
 export type FlushesOfRun = Schemas["FlushesOfRun"];
 
 type Values = Record<string, string | number | boolean | null | undefined>;
@@ -158,7 +162,16 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
-  crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
+  importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
+    getJson<Schemas["Importance"]>("importance", { ...asked }),
+  views: (project: string) => getJson<Views>("views", { project }),
+  keepViews: (kept: Partial<Schemas["KeptJson"]> & { project: string }) => sendJson<Views>("PATCH", "views", kept),
+  addView: (made: Schemas["NewView"]) => sendJson<View>("POST", "views", made),
+  changeView: (id: string, changes: Omit<Partial<Schemas["ChangedView"]>, "id"> & { project: string }) => sendJson<View>("PATCH", `views/${part(id)}`, changes),
+  removeView: (id: string, project: string) => sendJson<unknown>("DELETE", `views/${part(id)}?project=${part(project)}`),
+  crashes: (project?: string, since?: number) => getJson<Crashes>("crashes", { project, since }),
+  deaths: (asked: { project?: string; weeks: number; by: string }) =>
+    getJson<Deaths>("deaths", { ...asked, east_s: -60 * new Date().getTimezoneOffset() }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
     return decodeTables(await reached(response.arrayBuffer(), signal));
