@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from holter.catalog.judge.gathering import gather
-from holter.catalog.read.run_view import load_run
+from holter.catalog.read.loaded_run import load_run
 from holter.model.evidence import Evidence
 from holter.model.state import Lateness
 from tests.e2e.programs import sidecars
