@@ -108,6 +108,14 @@ class ViewKeeper {
     await this.#load(outbox);
   }
 
+  async duplicate(view: View): Promise<void> {
+    const outbox = this.#outbox;
+    if (!outbox) return;
+    const made = await api.addView({ project: outbox.project, name: `Copy of ${view.name}`.slice(0, 100), is_team: false, settings: view.settings });
+    await this.#load(outbox);
+    this.open(made.id);
+  }
+
   async remove(view: View): Promise<void> {
     const outbox = this.#outbox;
     if (!outbox) return;
