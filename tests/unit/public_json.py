@@ -15,7 +15,7 @@ from typing import Any
 
 from holter.api.recorded_runs import Api
 from holter.catalog import catalog
-from holter.catalog.read.run_view import read_digests
+from holter.catalog.read.loaded_run import read_digests
 from holter.cli.main import main
 from holter.journal.digest import Digest
 from holter.model.records import (

@@ -109,6 +109,7 @@ ROUTES: dict[str, str] = {
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
+    "GET /importance": "list",
     "GET /projects": "list",
     "GET /attention": "list",
     "GET /crashes": "list",
@@ -226,6 +227,7 @@ def request_of(
     queries: dict[str, dict[str, Any]] = {
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
+        "/importance": {"project": project, "target": "summary.loss"},
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
         "/deaths": {"project": project},
@@ -321,6 +323,8 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/importance":
+        return b'"total":0' not in content
     return kind.encode() in content
 
 

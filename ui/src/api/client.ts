@@ -149,6 +149,8 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
+  importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
+    getJson<Schemas["Importance"]>("importance", { ...asked }),
   views: (project: string) => getJson<Views>("views", { project }),
   keepViews: (kept: Partial<Schemas["KeptJson"]> & { project: string }) => sendJson<Views>("PATCH", "views", kept),
   addView: (made: Schemas["NewView"]) => sendJson<View>("POST", "views", made),

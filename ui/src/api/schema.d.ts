@@ -262,6 +262,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/importance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much each parameter tells of a summary value: a random forest's word, with the correlation beside it
+         * @description Of which runs, and for what: `summary.…`, or a field that is a number.
+         *
+         *         Among all parameters, or some, separated by commas. Of more than 2,000 runs the newest are taken.
+         */
+        get: operations["importance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/info": {
         parameters: {
             query?: never;
@@ -1147,6 +1169,20 @@ export interface components {
             runs: string;
         };
         /**
+         * AskedImportance
+         * @description Of which runs, and for what: `summary.…`, or a field that is a number.
+         *
+         *         Among all parameters, or some, separated by commas. Of more than 2,000 runs the newest are taken.
+         */
+        AskedImportance: {
+            project: string;
+            target: string;
+            /** @default  */
+            filter: string;
+            /** @default  */
+            parameters: string;
+        };
+        /**
          * Login
          * @description A key, or the token of `holter ui`.
          */
@@ -1684,6 +1720,42 @@ export interface components {
             total: number;
             times: number[];
             steps: (number | null)[];
+        };
+        /**
+         * Importance
+         * @description What is known of a question. With a `problem` nothing could be computed, and it says why.
+         */
+        Importance: {
+            /** @default  */
+            problem: string;
+            /** @default 0 */
+            total: number;
+            /** @default 0 */
+            runs: number;
+            /** @default 0 */
+            explained: number;
+            /** @default [] */
+            parameters: components["schemas"]["Parameter"][];
+            /** @default 0 */
+            constant: number;
+            /** @default [] */
+            names: string[];
+            /** @default false */
+            is_cut: boolean;
+        };
+        /**
+         * Parameter
+         * @description How much one parameter tells.
+         */
+        Parameter: {
+            name: string;
+            share: number;
+            is_clear: boolean;
+            correlation: number | null;
+            values: number;
+            runs: number;
+            /** @default [] */
+            same: string[];
         };
         /**
          * Info
@@ -3612,6 +3684,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Flushes"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importance: {
+        parameters: {
+            query: {
+                project: string;
+                target: string;
+                filter?: string;
+                parameters?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Importance"];
                 };
             };
             /** @description something else about the request is wrong */
