@@ -160,7 +160,7 @@ def test_a_notebook_runs_to_its_end_and_keeps_every_row(name: str, tmp_path: Pat
         assert (ran.stdout, ran.displays) == ("", [])
         assert ran.stderr.count("\n") <= 1  # an array is no number: said once
         kernel.shut_down()
-    view = only_run().view
+    view = only_run().row
     kept = rows(view.directory)
     assert (view.state, view.cause, len(kept)) == ("finished", None, expected)
     assert {key for row in kept for key in row.values} == keys
@@ -197,7 +197,7 @@ def test_a_notebook_that_leaks_through_out_and_losses_dies_with_the_right_card(s
             kernel.client.execute(LEAKING)
         kernel.dies()
     wait_for_cause("cgroup-out-of-memory")
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
     with kernel_in(tmp_path) as successor:
         card = successor.run("import holter; run = holter.init(project='notebook')").card
     assert "cgroup-out-of-memory" in card

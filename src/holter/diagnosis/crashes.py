@@ -14,7 +14,7 @@ from holter.model.evidence import Caught, End, Evidence, KernelLine
 from holter.model.verdicts import Fact, Grade, Verdict
 
 SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = NAMED, NAMED, CONSISTENT, INFERRED
-"""With the witness inside the process; with the kernel's line about the fault, or about one of some thread; with the
+"""With the witness inside the process; with Linux's line about the fault, or about one of some thread; with the
 exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
 NULL_PAGE = 64 * 1024
@@ -24,7 +24,7 @@ LARGEST_FRAME = 2**30
 NEAR_NS = 10_000_000_000
 THREAD_NEAR_NS = 1_000_000_000
 TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
-"""Faults that the kernel writes down, where it does so at all."""
+"""Faults that Linux writes down, where it does so at all."""
 _TOLD_BY = {
     "segfault at": signal.SIGSEGV,
     "general protection": signal.SIGSEGV,
@@ -66,7 +66,7 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
 
 
 def is_untold(evidence: Evidence, ending: Ending) -> bool:
-    """The kernel would have written down a fault, and has not: somebody sent the signal."""
+    """Linux would have written down a fault, and has not: somebody sent the signal."""
     log, around = evidence.kernel_log, evidence.surroundings
     if ending.caught is not None or ending.signal not in TOLD or log is None or not log.tells_faults:
         return False
@@ -122,7 +122,7 @@ def may_be_in_a_frame(crash: Crash) -> bool:
 def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:
     """The witness's handler was in place and did not run: a thread whose stack is full has no room for it.
 
-    It was gone where the kernel wrote the fault down, which it does where there is no handler, and where Python was
+    It was gone where Linux wrote the fault down, which it does where there is no handler, and where Python was
     on its way out, which takes all handlers for faults along.
     """
     end, around = evidence.subject, evidence.surroundings
@@ -175,19 +175,19 @@ def stack_depth(fault_log: str) -> int:
 
 
 def _is_in_a_frame(caught: Caught) -> bool:
-    """Below the stack that the kernel lets grow, but not below the stack pointer."""
+    """Below the stack that Linux lets grow, but not below the stack pointer."""
     return not caught.mapping and caught.mapping_above.endswith("[stack]") and caught.address >= caught.stack_pointer
 
 
 def _is_above(caught: Caught) -> bool:
     """Behind the stack's upper end, where nothing is mapped: a stack runs over at its lower end, and has a guard there
-    unless the kernel lets it grow."""
+    unless Linux lets it grow."""
     is_growing = caught.mapping_above.endswith("[stack]")
     return not caught.mapping and not is_growing and caught.address > caught.stack_pointer
 
 
 def _may_be_above(crash: Crash) -> bool:
-    """The kernel's line does not say what is mapped; beside the stack of a thread others' memory begins."""
+    """Linux's line does not say what is mapped; beside the stack of a thread others' memory begins."""
     is_of_main = crash.line is not None and f"[{crash.line.pid}]" in crash.line.text
     return not is_of_main and (crash.address or 0) - (crash.stack_pointer or 0) >= THREAD_HEAD
 

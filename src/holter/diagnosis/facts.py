@@ -27,7 +27,7 @@ from holter.model.verdicts import Fact, NotObservable
 EXIT_STATUS = "exit status"
 SIGNAL = "signal witness"
 CGROUP = "cgroup"
-KERNEL = "Linux counters"
+LINUX = "Linux counters"
 KERNEL_LOG = "Linux kernel log"
 SAMPLES = "samples"
 PROCESSES = "process table"

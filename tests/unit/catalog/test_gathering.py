@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holter.catalog.judge.gathering import gather
-from holter.catalog.read.run_view import load_run
+from holter.catalog.read.loaded_run import load_run
 from holter.model.evidence import (
     ALL_ASKED,
     Counters,

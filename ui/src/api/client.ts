@@ -12,6 +12,8 @@ export type Attention = Schemas["Attention"];
 export type RunBrief = Schemas["RunBrief"];
 export type RunDetail = Schemas["RunDetail"];
 export type RunTable = Schemas["RunTable"];
+export type GroupBrief = Schemas["GroupBrief"];
+export type GroupTable = Schemas["GroupTable"];
 export type Mark = Schemas["Mark"];
 export type CauseMark = Schemas["CauseMark"];
 export type Verdict = Schemas["VerdictJson"];
@@ -19,6 +21,8 @@ export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
 export type RaisedAt = Schemas["RaisedAt"];
+export type Views = Schemas["ViewsJson"];
+export type View = Schemas["View"];
 export type Deaths = Schemas["Deaths"];
 export type DeathShare = Schemas["Share"];
 export type FlushesOfRun = Schemas["FlushesOfRun"];
@@ -115,6 +119,15 @@ export interface AskedTable {
   columns?: string;
 }
 
+export interface AskedGroups {
+  project: string;
+  by: string;
+  filter?: string;
+  columns?: string;
+  sort?: string;
+  limit?: number;
+}
+
 export interface AskedSeries {
   runs: string[];
   keys: string[];
@@ -134,6 +147,8 @@ export const api = {
   projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
   attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,
   runs: (asked: AskedTable, signal?: AbortSignal) => getJson<RunTable>("runs", { ...asked }, signal),
+  groups: (asked: AskedGroups, signal?: AbortSignal) => getJson<GroupTable>("groups", { ...asked }, signal),
+  fields: async (project: string) => (await getJson<Schemas["Fields"]>("fields", { project })).fields,
   run: (id: string) => getJson<RunDetail>(`runs/${part(id)}`),
   verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
   edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>
@@ -148,6 +163,13 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
+  importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
+    getJson<Schemas["Importance"]>("importance", { ...asked }),
+  views: (project: string) => getJson<Views>("views", { project }),
+  keepViews: (kept: Partial<Schemas["KeptJson"]> & { project: string }) => sendJson<Views>("PATCH", "views", kept),
+  addView: (made: Schemas["NewView"]) => sendJson<View>("POST", "views", made),
+  changeView: (id: string, changes: Omit<Partial<Schemas["ChangedView"]>, "id"> & { project: string }) => sendJson<View>("PATCH", `views/${part(id)}`, changes),
+  removeView: (id: string, project: string) => sendJson<unknown>("DELETE", `views/${part(id)}?project=${part(project)}`),
   crashes: (project?: string, since?: number) => getJson<Crashes>("crashes", { project, since }),
   deaths: (asked: { project?: string; weeks: number; by: string }) =>
     getJson<Deaths>("deaths", { ...asked, east_s: -60 * new Date().getTimezoneOffset() }),

@@ -83,6 +83,8 @@ export function sectionOf(key: string): string {
 
 function rank(name: string): number {
   const order = ["charts", "train", "val", "eval", "test"].indexOf(name);
+  // Panels of other kinds were put there on purpose: they come first.
+  if (name === "Panels") return -1;
   return name === "system" ? 100 : order < 0 ? 50 : order;
 }
 

@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from holter.catalog.read.run_view import newest_clients
+from holter.catalog.read.loaded_run import newest_clients
 from holter.journal.decoding import LoggedRow
 from holter.journal.digest import Digest
 from holter.journal.tail import first_row, last_rows
@@ -83,7 +83,7 @@ def memory_of(samples: Samples, *, ended_ns: int) -> Memory:
 
 
 def with_counters(memory: Memory, counters: Counters) -> Memory:
-    """The same with what the kernel's own counters said, for instance when the process had just died. Pure."""
+    """The same with what Linux's own counters said, for instance when the process had just died. Pure."""
     known = {level.level: level for level in memory.levels}
     for level in counters.levels:
         said = {name: value for name, value in msgspec.structs.asdict(level).items() if value not in (None, "")}

@@ -73,6 +73,6 @@ def _verdict(evidence: Evidence, kill: kills.Kill, grade: Grade, /) -> Verdict:
     if kill.report is None:
         found = [facts.of_kills(kill.own, end.at_ns) if kill.own and kill.own.kills else None]
         rose = f"the machine's oom_kill rose by {kill.host_kills} since the run began"
-        found.append(facts.fact(facts.KERNEL, end.at_ns, rose) if kill.host_kills else None)
+        found.append(facts.fact(facts.LINUX, end.at_ns, rose) if kill.host_kills else None)
     found += [facts.of_available(evidence), facts.of_end(end), facts.of_holders(evidence), facts.of_own(evidence)]
     return Verdict(grade, f"the machine ran out of its memory{size}, and Linux killed {words.process(end)}", found)

@@ -140,7 +140,7 @@ def _of_memory(evidence: Evidence, ending: endings.Ending) -> list[Fact | None]:
         return []
     end, kill = evidence.subject, kills.kill_of(evidence)
     own = next((level for level in evidence.memory.levels if level.level == 0 and level.kills is not None), None)
-    unmoved = facts.fact(facts.KERNEL, end.at_ns, kills.NOBODY_KILLED) if evidence.memory.host_kills == 0 else None
+    unmoved = facts.fact(facts.LINUX, end.at_ns, kills.NOBODY_KILLED) if evidence.memory.host_kills == 0 else None
     others = [facts.of_oom_kill(each) for each in (kill.others[:1] if kill else ())]
     asked = facts.of_signal(_request(evidence), evidence.senders)
     return [facts.of_kills(own, end.at_ns), unmoved, asked, *others, facts.of_own(evidence)]

@@ -8,8 +8,8 @@ import msgspec
 from holter.catalog.change.command_journal import as_command, write_down
 from holter.catalog.change.removal import UNTOUCHED_S, protection
 from holter.catalog.change.trash import weigh
+from holter.catalog.read.loaded_run import MAIN, LoadedRun
 from holter.catalog.read.resuming import resume_command
-from holter.catalog.read.run_view import MAIN, LoadedRun
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
@@ -165,7 +165,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
 
 def _told(loaded: LoadedRun) -> dict[str, Any]:
     """What the journals say of a run beside its row."""
-    is_kernel = loaded.view.kind == KERNEL
+    is_kernel = loaded.row.kind == KERNEL
     return {
         "because": loaded.outcome.because,
         "facts": in_words(loaded.facts),
@@ -174,9 +174,9 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "attempts": _attempts(loaded),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
-        "masked": loaded.view.masked,
-        "cause_mark": loaded.view.cause_mark,
-        "resume_command": resume_command(loaded.view.id, [] if is_kernel else loaded.command, facts=loaded.facts),
+        "masked": loaded.row.masked,
+        "cause_mark": loaded.row.cause_mark,
+        "resume_command": resume_command(loaded.row.id, [] if is_kernel else loaded.command, facts=loaded.facts),
     }
 
 
@@ -203,9 +203,9 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
 def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
     """Remove a run for good; not one that is alive. What is still sent of it is refused"""
     loaded = _when_settled(visit, asked.run)
-    is_settled = loaded.is_settled or (asked.force and loaded.view.state != RUNNING)
+    is_settled = loaded.is_settled or (asked.force and loaded.row.state != RUNNING)
     # A person has looked at it: nobody has to wait until it was left alone for a while.
-    because = protection(weigh(loaded.view, is_settled=is_settled), time.time() + UNTOUCHED_S)
+    because = protection(weigh(loaded.row, is_settled=is_settled), time.time() + UNTOUCHED_S)
     if because:
         do = "stop it first; force=true for one that is lost"
         if not is_settled and _is_dead(loaded):
@@ -226,11 +226,11 @@ def _when_settled(visit: Visit, run: str) -> LoadedRun:
 
 
 def _is_dead(loaded: LoadedRun) -> bool:
-    return loaded.outcome.is_final and loaded.view.state != RUNNING
+    return loaded.outcome.is_final and loaded.row.state != RUNNING
 
 
 def _write(loaded: LoadedRun, edited: Edited) -> None:
-    if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
+    if not write_down(loaded.row.directory, [edited], opened=as_command(loaded.row.id, loaded.row.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
 
 
@@ -245,10 +245,10 @@ def _attempts(loaded: LoadedRun) -> list[Attempt]:
 
 def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: LoadedRun, /) -> Attempt:
     ends = [exits.get(each.journal) or each.last_at_ns for each in found]
-    is_newest = number == loaded.view.attempt
+    is_newest = number == loaded.row.attempt
     has_finished = any(isinstance(record, Finished) for each in found for record in each.said)
-    state = loaded.view.state if is_newest else "finished" if has_finished else "ended"
-    ended_at = loaded.view.ended_at if is_newest else max(ends, default=0) / 1e9 or None
+    state = loaded.row.state if is_newest else "finished" if has_finished else "ended"
+    ended_at = loaded.row.ended_at if is_newest else max(ends, default=0) / 1e9 or None
     return Attempt(
         attempt=number,
         started_at=min(each.opened.at_ns for each in found) / 1e9,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from holter.catalog.change.deletions import Deletions
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.machines import Machines
 from holter.catalog.read.unreadable import NAMELESS, reason_of, unreadable_row
 from holter.errors import OffsetGap, StorageError
 from holter.journal.rundir import run_directory
@@ -53,7 +53,7 @@ class Ingest:
         *,
         clock: Clock,
         lateness: Lateness | None = None,
-        sightings: Sightings | None = None,
+        machines: Machines | None = None,
     ) -> None:
         self.trouble: dict[str, str] = {}
         """Runs that are left alone until the next look at all, with the reason."""
@@ -65,7 +65,7 @@ class Ingest:
         self._storage = storage
         self._clock = clock
         self._lateness = lateness or Lateness()
-        self._sightings = sightings or Sightings()
+        self._machines = machines or Machines()
         self._received = ReceivedRuns(data)
         self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
@@ -74,7 +74,7 @@ class Ingest:
         """Rows that are to be written; one that could not be stays here."""
         seen = storage.runs.seen()
         self._quiet = QuietRuns(data, {run: at_ns for run, (at_ns, _) in seen.items()})
-        self._old_verdicts = OldVerdicts(data, storage, seen=seen, sightings=self._sightings)
+        self._old_verdicts = OldVerdicts(data, storage, seen=seen, machines=self._machines)
         self._is_hurried = False
         self._looked_ns = 0
         self._backlog = Backlog()
@@ -280,7 +280,7 @@ class Ingest:
         for run in runs:
             if run not in self._live and run not in self.trouble:
                 directory = run_directory(self._data, run)
-                self._live[run] = FollowedRun(run, directory, storage=self._storage, sightings=self._sightings)
+                self._live[run] = FollowedRun(run, directory, storage=self._storage, machines=self._machines)
                 self._quiet.stamps.setdefault(run, 0)
 
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:

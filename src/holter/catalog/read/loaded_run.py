@@ -60,7 +60,7 @@ LEAVES_WITHIN_NS = 900_000_000_000
 class LoadedRun(msgspec.Struct, kw_only=True):
     """A run with all that its journals say, for `show` and `why`."""
 
-    view: RunRow
+    row: RunRow
     outcome: Outcome
     digests: list[Digest]
     facts: dict[str, Any]
@@ -121,7 +121,7 @@ def put_together(
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
     is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
     return LoadedRun(
-        view=msgspec.structs.replace(row, duration_s=duration_s),
+        row=msgspec.structs.replace(row, duration_s=duration_s),
         outcome=outcome,
         by_itself=by_itself,
         digests=digests,
