@@ -14,7 +14,7 @@ const layers: Layer[] = [];
 export const HELP: KeyHelp[] = [
   { keys: "Ctrl K", does: "go to a run, a project or a page" },
   { keys: "/", does: "search metrics, or the log" },
-  { keys: "f", does: "filter runs" },
+  { keys: "f", does: "search and filter runs" },
   { keys: "j  k", does: "next and previous run" },
   { keys: "Enter", does: "open the run" },
   { keys: "x", does: "select the run" },
