@@ -38,14 +38,14 @@ export function onKeys(handlers: Record<string, Handler>): () => void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
 }
 
 export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
   if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
-  // Space and Enter on a button are the button's own.
-  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary");
+  // Space and Enter on a button or a check box are its own.
+  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary, input");
   if (isOnButton && (event.key === " " || event.key === "Enter")) return;
   for (const layer of layers.toReversed()) {
     const handler = layer.handlers[event.key];
