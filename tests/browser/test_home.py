@@ -127,7 +127,7 @@ def test_a_few_letters_lead_anywhere(watched: Watched, server: Served, take: Cal
     record(server, N="gallant otter", P="vision")
     found = record(server, N='odd "name', P="speech")
     page = watched.open("/p/vision")
-    page.get_by_label("Filter runs in words").focus()
+    page.get_by_label("Search runs").focus()
     page.keyboard.press("Control+k")
     dialog = page.get_by_role("dialog", name="Go to")
     expect(dialog.get_by_role("combobox")).to_be_focused()

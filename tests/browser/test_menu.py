@@ -77,7 +77,8 @@ def test_a_run_is_tagged_and_found_by_its_tag(watched: Watched, server: Served, 
     page.get_by_role("textbox", name="Tags").fill("best, <b>of all</b>")
     page.get_by_role("button", name="Save").click()
     expect(row(page, "killed")).to_contain_text("best, <b>of all</b>")
-    page.get_by_label("Filter runs in words").fill("tags = best")
+    page.get_by_label("Search runs").fill("tags = best")
+    page.keyboard.press("Enter")
     expect(page.get_by_role("row")).to_have_count(2)
 
 

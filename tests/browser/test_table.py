@@ -88,3 +88,51 @@ def test_rows_say_how_runs_ended_and_stand_beside_the_baseline(watched: Watched)
     expect(page.get_by_label("Select best of all")).to_be_checked()
     choose(page, "fine", "Remove the baseline")
     expect(page.get_by_text("Baseline", exact=True)).to_have_count(0)
+
+
+def test_words_search_and_conditions_become_chips(watched: Watched) -> None:
+    page = watched.open("/p/table?cols=summary.loss")
+    field = page.get_by_label("Search runs")
+    for words, found in {
+        "best": ["best of all"],
+        "ADA": ["worse"],
+        "tag3": ["odd"],
+        "run0": ["fine"],
+        '"best of"': ["best of all"],
+        "0.4 away": ["away"],
+    }.items():
+        field.fill(words)
+        expect(page.get_by_role("row").get_by_role("link")).to_have_text(found)
+    expect(page.get_by_text("Showing 1 of 6")).to_be_visible()
+    expect(page).to_have_url(re.compile("find=0.4"))
+    page.reload()
+    expect(field).to_have_value("0.4 away")
+    wait_until(lambda: names(page) == ["away"])
+    page.get_by_role("button", name="Clear the search").click()
+    wait_until(lambda: len(names(page)) == 6)
+    field.fill("dep")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("config.net.depth ")
+    assert serious_findings(page) == []
+    page.get_by_role("option", name="= is", exact=True).click()
+    page.get_by_role("option", name="1 2", exact=True).click()
+    chip = page.get_by_role("button", name="net.depth = 1", exact=True)
+    expect(chip).to_be_visible()
+    expect(field).to_have_value("")
+    wait_until(lambda: sorted(names(page)) == ["best of all", "odd"])
+    field.fill("summary.loss < 100")
+    page.keyboard.press("Enter")
+    wait_until(lambda: names(page) == ["best of all"])
+    expect(page.get_by_role("button", name="loss < 100", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Remove the filter config.net.depth = 1").click()
+    wait_until(lambda: len(names(page)) == 4)
+    page.get_by_role("button", name="loss < 100", exact=True).click()
+    expect(field).to_have_value("summary.loss < 100")
+    wait_until(lambda: len(names(page)) == 6)
+    field.fill("")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.get_by_role("option", name="state").click()
+    page.get_by_role("option", name="= is", exact=True).click()
+    page.get_by_role("option", name="failed 1").click()
+    wait_until(lambda: names(page) == ["dead"])

@@ -13,10 +13,13 @@ from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
 from holter.model.run_row import RunRow
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
-from holter.storage.matching import ascii_lower, select
+from holter.storage.grouping import gather, members_of
+from holter.storage.matching import ascii_lower, matches, select
+from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
 from holter.storage.settings import Changes, Sets, merged
+from holter.storage.tallies import GroupPage, GroupQuery
 
 TEST_URL = "memory:"
 
@@ -133,6 +136,19 @@ class MemoryRuns:
         with self._lock:
             rows = list(self._rows.values())
         return select([row.at(query.now_ns, query.lateness) for row in rows], query)
+
+    def groups(self, query: GroupQuery) -> GroupPage:
+        """How runs fall into groups."""
+        with self._lock:
+            rows = [row.at(query.now_ns, query.lateness) for row in self._rows.values()]
+        named = [plain_fields(row) | flat_fields(row) for row in rows]
+        fitting = [fields for fields in named if query.where is None or matches(query.where, fields)]
+        return gather(members_of(fitting, query), query)
+
+    def fields(self, project: str | None = None) -> list[str]:
+        """Every name that some run has a value under."""
+        rows = [row for row in self._rows.values() if project in (None, row.project)]
+        return sorted({name for row in rows for name in flat_fields(row)})
 
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""

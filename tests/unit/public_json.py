@@ -57,7 +57,7 @@ ASKED = {
     "by loss": "/runs?sort=-summary.loss,name&columns=summary.loss&limit=3",
     "dead": "/runs?filter=state in (crashed, failed) and config.lr > 0&sort=ended_at",
     "of a project": "/runs?project=notebooks",
-    "long": "/runs?filter=duration_s > 50 and tags = best or kind&limit=0",
+    "long": "/runs?filter=duration_s > 50 and tags = best or kind = x&limit=0",
     "no such column": "/runs?columns=nam",
     "projects": "/projects",
     "attention": "/attention",

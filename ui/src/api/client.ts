@@ -12,12 +12,15 @@ export type Attention = Schemas["Attention"];
 export type RunBrief = Schemas["RunBrief"];
 export type RunDetail = Schemas["RunDetail"];
 export type RunTable = Schemas["RunTable"];
+export type GroupBrief = Schemas["GroupBrief"];
+export type GroupTable = Schemas["GroupTable"];
 export type Mark = Schemas["Mark"];
 export type CauseMark = Schemas["CauseMark"];
 export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type RaisedAt = Schemas["RaisedAt"];
 export type Views = Schemas["ViewsJson"];
 export type View = Schemas["View"];
 export type Deaths = Schemas["Deaths"];
@@ -116,6 +119,15 @@ export interface AskedTable {
   columns?: string;
 }
 
+export interface AskedGroups {
+  project: string;
+  by: string;
+  filter?: string;
+  columns?: string;
+  sort?: string;
+  limit?: number;
+}
+
 export interface AskedSeries {
   runs: string[];
   keys: string[];
@@ -135,6 +147,8 @@ export const api = {
   projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
   attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,
   runs: (asked: AskedTable, signal?: AbortSignal) => getJson<RunTable>("runs", { ...asked }, signal),
+  groups: (asked: AskedGroups, signal?: AbortSignal) => getJson<GroupTable>("groups", { ...asked }, signal),
+  fields: async (project: string) => (await getJson<Schemas["Fields"]>("fields", { project })).fields,
   run: (id: string) => getJson<RunDetail>(`runs/${part(id)}`),
   verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
   edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>

@@ -262,6 +262,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs in groups with the same value of a field, with means and how many are in each state
+         * @description Runs of a project that fit a filter, in groups with the same value of a field.
+         *
+         *         Each group has the mean of some columns (below `config.` or `summary.`, separated by commas). `sort` is that of the
+         *         table: by a column it sorts groups by their mean there, else they come in the order of their values.
+         */
+        get: operations["list_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every setting and summary value that some run of a project has
+         * @description The project.
+         */
+        get: operations["list_fields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/importance": {
         parameters: {
             query?: never;
@@ -912,6 +955,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/raised": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where in its own code the program raised what ended it, with the lines around it where they were kept
+         * @description One run.
+         */
+        get: operations["raised"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/marks": {
         parameters: {
             query?: never;
@@ -1167,6 +1230,32 @@ export interface components {
          */
         AskedFlushes: {
             runs: string;
+        };
+        /**
+         * AskedGroups
+         * @description Runs of a project that fit a filter, in groups with the same value of a field.
+         *
+         *         Each group has the mean of some columns (below `config.` or `summary.`, separated by commas). `sort` is that of the
+         *         table: by a column it sorts groups by their mean there, else they come in the order of their values.
+         */
+        AskedGroups: {
+            project: string;
+            by: string;
+            /** @default  */
+            filter: string;
+            /** @default  */
+            columns: string;
+            /** @default  */
+            sort: string;
+            /** @default 200 */
+            limit: number;
+        };
+        /**
+         * AskedFields
+         * @description The project.
+         */
+        AskedFields: {
+            project: string;
         };
         /**
          * AskedImportance
@@ -1720,6 +1809,44 @@ export interface components {
             total: number;
             times: number[];
             steps: (number | null)[];
+        };
+        /**
+         * GroupTable
+         * @description The first groups, and how many there are.
+         */
+        GroupTable: {
+            total: number;
+            groups: components["schemas"]["GroupBrief"][];
+        };
+        /**
+         * GroupBrief
+         * @description Runs with the same value, how many of them are in each state, and the mean of each column that they have.
+         */
+        GroupBrief: {
+            value: unknown;
+            runs: number;
+            states: {
+                [key: string]: number;
+            };
+            columns: {
+                [key: string]: components["schemas"]["Moments"];
+            };
+        };
+        /**
+         * Moments
+         * @description Of the finite numbers that a group has in a column; there is at least one. `std` is that of all of them.
+         */
+        Moments: {
+            count: number;
+            mean: number;
+            std: number;
+        };
+        /**
+         * Fields
+         * @description Names such as `config.lr` and `summary.loss`, sorted.
+         */
+        Fields: {
+            fields: string[];
         };
         /**
          * Importance
@@ -2319,6 +2446,24 @@ export interface components {
             number: number;
             source: string;
             ran_s: number;
+        };
+        /**
+         * RaisedAt
+         * @description Where it was raised; `lines` are those of the file from `first` on, empty where the file was not kept.
+         */
+        RaisedAt: {
+            /** @default  */
+            file: string;
+            /** @default 0 */
+            line: number;
+            /** @default  */
+            function: string;
+            /** @default 0 */
+            first: number;
+            /** @default [] */
+            lines: string[];
+            /** @default [] */
+            traceback: string[];
         };
         /**
          * Marks
@@ -3684,6 +3829,177 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Flushes"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_groups: {
+        parameters: {
+            query: {
+                project: string;
+                by: string;
+                filter?: string;
+                columns?: string;
+                sort?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupTable"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_fields: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fields"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -6802,6 +7118,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerdictJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    raised: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RaisedAt"];
                 };
             };
             /** @description something else about the request is wrong */

@@ -2,6 +2,7 @@
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
 import { betterOf } from "./better";
+import { joinFilters, searchFilter } from "./filters";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
@@ -14,7 +15,10 @@ export const USUAL_LINES = 20;
 export const TALLER = 0.8;
 
 class View {
-  filter = $derived(place.get("q"));
+  /** Words that runs are searched by. */
+  find = $derived(place.get("find"));
+  /** Which runs the table has: what is searched for, and the filters. */
+  filter = $derived(joinFilters([searchFilter(this.find), place.get("q")]));
   sort = $derived(place.get("sort", "-started_at"));
   /** Null: as we think best. */
   columns = $derived(place.query.has("cols") ? splitNames(place.get("cols")) : null);
