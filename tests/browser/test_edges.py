@@ -158,3 +158,42 @@ def test_crashes_of_all_projects_are_a_page_from_everywhere(watched: Watched, se
     page.get_by_label("Time").select_option("This week")
     expect(page.get_by_role("region", name="No run has died in this time")).to_be_visible()
     assert serious_findings(page) == []
+
+
+EDGES = "node => { const box = node.getBoundingClientRect(); return [Math.round(box.left), Math.round(box.right)]; }"
+
+
+def test_where_memory_is_not_the_story_the_code_is_shown(watched: Watched, server: Served) -> None:
+    raised, fault = record(server, N="raised", RAISE="no file"), record(server, N="fault", FAULT="1")
+    page = watched.open(f"/p/vision/r/{raised}")
+    code = page.get_by_role("region", name="The line that raised")
+    expect(code.locator("[aria-current=true]")).to_have_text('16    raise ValueError(os.environ["RAISE"])')
+    expect(code).to_contain_text("<string>:16 in <module>")
+    expect(page.get_by_role("region", name="Last words")).to_be_visible()
+    expect(page.locator("canvas")).to_have_count(0)
+    assert serious_findings(page) == []
+    code.get_by_role("link", name="whole script").click()
+    expect(page.get_by_role("region", name="script.py")).to_contain_text("raise ValueError")
+    watched.open(f"/p/vision/r/{fault}")
+    expect(page.get_by_role("region", name="Where it was")).to_contain_text("in string_at")
+    expect(page.locator("canvas")).to_have_count(0)
+
+
+def test_a_run_has_one_width_in_the_middle_and_its_tabs_stay_where_they_are(watched: Watched, server: Served) -> None:
+    found = record(server, N="a-run-with-quite-a-long-name", RAISE="no file")
+    page = watched.open(f"/p/vision/r/{found}")
+    page.set_viewport_size({"width": 1920, "height": 900})
+    expect(page.get_by_role("region", name="Last words")).to_be_visible()
+    for part in (page.locator("header.head .inner"), page.locator(".diagnosis")):
+        assert part.evaluate(EDGES) == [240, 1680]
+    tabs = page.get_by_role("navigation", name="Parts of the run").get_by_role("link")
+    places = [tab.evaluate(EDGES) for tab in tabs.all()]
+    tabs.filter(has_text="Overview").click()
+    expect(page.get_by_role("heading", name="Environment")).to_be_visible()
+    assert [tab.evaluate(EDGES) for tab in tabs.all()] == places
+    page.set_viewport_size({"width": 390, "height": 800})
+    for name in ("Overview", "System", "Logs", "Files", "Diagnosis"):
+        tabs.filter(has_text=name).click()
+        expect(tabs.filter(has_text=name)).to_have_attribute("aria-current", "page")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        assert tabs.filter(has_text=name).evaluate(EDGES)[1] <= 390, name
