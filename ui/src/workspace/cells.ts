@@ -58,7 +58,7 @@ export function digitsOf(values: unknown[]): number | null {
   return Math.max(1, Math.min(4, 4 - Math.floor(Math.log10(greatest))));
 }
 
-function figure(found: unknown, digits: number | null): string {
+export function figure(found: unknown, digits: number | null): string {
   const isPlain = digits !== null && typeof found === "number" && Number.isFinite(found) && Math.abs(found) < 1e7;
   return isPlain && (found === 0 || Math.abs(found) >= 10 ** -digits) ? minus(found.toFixed(digits)) : value(found);
 }
