@@ -40,7 +40,7 @@ export function onKeys(handlers: Record<string, Handler>): () => void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
 }
 
 /** Where the browser itself undoes what was typed. */
@@ -59,8 +59,8 @@ export function handleKey(event: KeyboardEvent): void {
   const isCommand = name.startsWith("Ctrl ");
   if (event.defaultPrevented || event.altKey || document.querySelector("dialog[open]")) return;
   if (isCommand ? name !== "Ctrl s" && isWriting(event.target) : isTyping(event.target)) return;
-  // Space and Enter on a button are the button's own.
-  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary");
+  // Space and Enter on a button or a check box are its own.
+  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary, input");
   if (isOnButton && (event.key === " " || event.key === "Enter")) return;
   for (const layer of layers.toReversed()) {
     const handler = layer.handlers[name];

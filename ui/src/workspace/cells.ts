@@ -63,6 +63,19 @@ export function figure(found: unknown, digits: number | null): string {
   return isPlain && (found === 0 || Math.abs(found) >= 10 ** -digits) ? minus(found.toFixed(digits)) : value(found);
 }
 
+interface Moments {
+  count: number;
+  mean: number;
+  std: number;
+}
+
+/** What a group says of a column: the mean of a metric; of a setting only what all of its runs share. */
+export function meanText(column: string, found: Moments | undefined, digits: number | null): { mean: string; std: string } {
+  if (!found || (column.startsWith("config.") && found.std > 0)) return { mean: "–", std: "" };
+  const isOne = found.count === 1 || column.startsWith("config.");
+  return { mean: figure(found.mean, digits), std: isOne ? "" : figure(found.std, digits) };
+}
+
 export interface Difference {
   text: string;
   isBetter: boolean;
