@@ -1,5 +1,5 @@
 /** Answers about runs that several parts of the page share. Their questions hold nothing of whoever asked first. */
-import { api, getJson, part, type Crashes, type Deaths, type RaisedAt, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
+import { api, getJson, part, type Crashes, type MetricKeys, type Deaths, type RaisedAt, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
 import type { ColumnTable } from "./columns";
 import { resource, type Resource } from "./resource.svelte";
 import type { components } from "./schema";
@@ -53,6 +53,15 @@ export function newestAnswer(project: string, many: number): Resource<RunBrief[]
 export function briefsAnswer(ids: string[]): Resource<RunBrief[]> {
   const filter = `id in (${ids.map((id) => `"${id}"`).join(", ")})`;
   return resource(`briefs ${ids.join(",")}`, async () => (await api.runs({ filter, limit: ids.length })).runs);
+}
+
+export function projectKeysAnswer(project: string): Resource<MetricKeys> {
+  return resource(`keys ${project}`, () => api.keys({ project, limit: 5000 }));
+}
+
+/** Every `config.…` and `summary.…` that a run of the project has. */
+export function fieldsAnswer(project: string): Resource<string[]> {
+  return resource(`fields ${project}`, () => api.fields(project), 60_000);
 }
 
 export function severalAnswer(ids: string[]): Resource<RunDetail[]> {
