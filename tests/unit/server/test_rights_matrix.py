@@ -100,6 +100,7 @@ ROUTES: dict[str, str] = {
     "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
     "GET /causes": "be somebody",
+    "GET /axis": "be somebody",
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
@@ -108,6 +109,7 @@ ROUTES: dict[str, str] = {
     "GET /crashes": "list",
     "GET /events": "list",
     "POST /series": "list",
+    "GET /series.csv": "list",
     "GET /runs/{run}": "see",
     "GET /runs/{run}/console": "see",
     "GET /runs/{run}/files": "see",
@@ -214,6 +216,8 @@ def request_of(
     queries: dict[str, dict[str, Any]] = {
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
+        "/axis": {"x": "tokens / 1e6"},
+        "/series.csv": {"runs": run, "keys": "loss", "name": "loss"},
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
         "/runs/{run}/points": {"key": "loss"},
@@ -304,6 +308,8 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/series.csv":
+        return b"," in content
     return kind.encode() in content
 
 
