@@ -134,13 +134,13 @@ def points(visit: Visit, asked: AskedPoints) -> Reply:
 def table(visit: Visit, asked: AskedCsv) -> Reply:
     """All points of some keys of some runs as CSV, one row for each step and one column for each key of a run"""
     keys = [key.replace("%2C", ",").replace("%25", "%") for key in asked.keys.split(",") if key]
-    runs = list(dict.fromkeys(run for run in asked.runs.split(",") if run))
+    storage = visit.services.storage
+    rows = [storage.runs.get(run) for run in dict.fromkeys(asked.runs.split(","))]
+    runs = [(row.id, row.name) for row in rows if row is not None]
     if len(runs) * len(keys) > MOST_LINES:
         raise UsageError(f"{len(runs) * len(keys):,} columns in one table: {MOST_LINES:,} are the most")
-    storage = visit.services.storage
-    rows = [storage.runs.get(run) for run in runs]
-    names = column_names([(run, row.name if row else "") for run, row in zip(runs, rows, strict=True)], keys)
-    lines = [Line(run, key) for run in runs for key in keys]
+    names = column_names(runs, keys)
+    lines = [Line(run, key) for run, _ in runs for key in keys]
     pieces = csv_of(lines, names, lambda line, first, most: storage.series.points(line, first=first, most=most))
     file = quote(f"{asked.name}.csv", safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{file}", "cache-control": "private, no-store"}
