@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holter.diagnosis import ranking, rules
-from holter.diagnosis.grades import GRADES, SURE
+from holter.diagnosis.grades import SURE_FROM
 from holter.diagnosis.loading import Rule, load_rules
 from holter.model.evidence import Evidence
 from holter.model.state import STATES
-from holter.model.verdicts import Answer, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Grade, NotObservable, RuledOut, Verdict
 from tests import causes
 from tests.causes import examples_of
 
@@ -67,7 +67,7 @@ def test_its_verdicts_name_its_cause(rule: Rule) -> None:
 
 
 def test_its_verdicts_have_a_grade(rule: Rule) -> None:
-    assert {verdict.confidence for verdict in verdicts(rule)} <= set(GRADES.values())
+    assert {verdict.grade for verdict in verdicts(rule)} <= set(Grade)
 
 
 def test_its_titles_are_one_sentence(rule: Rule) -> None:
@@ -105,7 +105,7 @@ def test_what_it_hides_behind_is_never_sure(rule: Rule) -> None:
     for other in RULES:
         for verdict, evidence in zip(verdicts(other), EVIDENCE, strict=False):
             left = rule.hides_behind(verdict, evidence) if rule.hides_behind else None
-            assert left is None or 0 < left < SURE
+            assert left is None or left < SURE_FROM
 
 
 def test_its_verdicts_demand_only_states_that_there_are(rule: Rule) -> None:

@@ -21,7 +21,7 @@ from tests.e2e.programs import only_run, run, said, sidecars, start, wait_until
 
 HOLTER = [sys.executable, "-m", "holter"]
 KEYS = (
-    "run state cause confidence candidates title evidence advice contributing ruled_out not_observable"
+    "run state cause confidence grade candidates title evidence advice contributing ruled_out not_observable"
     " curves cell stack cause_mark"
 ).split()
 CGROUPS = Path("/sys/fs/cgroup/memory")

@@ -14,10 +14,11 @@ import msgspec
 
 from tests.zoo import figures
 from tests.zoo.case import Case
+from tests.zoo.earning import EARNED, held_cases, keep_sights, recorded_faults, with_calibration, written
 from tests.zoo.fault import Fault, load_faults
 from tests.zoo.modes import STANDARD, Mode, all_modes
 from tests.zoo.needs import applies, lacks
-from tests.zoo.page import write_page
+from tests.zoo.page import calibration, write_page
 from tests.zoo.recorded import Death, keep_deaths, path_of
 from tests.zoo.runner import LANES, Runner
 
@@ -32,6 +33,8 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
+    if chosen.earn:
+        return _earn()
     faults = [fault for fault in load_faults() if re.search(chosen.only, f"{fault.share} {fault.kind}: {fault.name}")]
     missing = {fault.name: why for fault in faults if (why := lacks(fault))}
     faults = [fault for fault in faults if fault.name not in missing]
@@ -43,16 +46,26 @@ def main() -> int:
     chosen.cases.parent.mkdir(parents=True, exist_ok=True)
     bare = [msgspec.structs.replace(case, evidence=None) for case in cases]
     chosen.cases.write_bytes(msgspec.json.format(msgspec.json.encode(bare)))
-    page = write_page(cases, faults, machine=_machine())
+    page = write_page(cases, faults, held=held_cases(load_faults()), machine=_machine())
     print(page)
     if chosen.write and (chosen.only or chosen.every > 1):
         print(f"{PAGE} stays as it is: it is about all faults, and only some were run", file=sys.stderr)
     elif chosen.write:
         PAGE.write_text(page)
         print(f"written to {PAGE}", file=sys.stderr)
+        _earn()
     for name, why in missing.items():
         print(f"left out: {name}: {why}", file=sys.stderr)
     return _complain(cases)
+
+
+def _earn() -> int:
+    """Write what the grades have earned into the product and into the page."""
+    cases = held_cases(load_faults())
+    EARNED.write_text(written(figures.promises(figures.earned(cases))))
+    PAGE.write_text(with_calibration(PAGE.read_text(), list(calibration(cases))))
+    print("\n".join(calibration(cases)))
+    return 0
 
 
 def plan(
@@ -74,6 +87,7 @@ def plan(
 
 def _run(wanted: list[tuple[Fault, Mode]], *, lanes: int, records: bool) -> list[Case]:
     began = time.monotonic()
+    met = recorded_faults() if records else frozenset()
     cases: list[Case] = []
     unkept: list[Case] = []
     with Runner(lanes) as runner, contextlib.suppress(KeyboardInterrupt):  # then of those that there are
@@ -85,15 +99,16 @@ def _run(wanted: list[tuple[Fault, Mode]], *, lanes: int, records: bool) -> list
             if len(cases) % 50 == 0:
                 print(f"{len(cases)} of {len(wanted)} after {time.monotonic() - began:,.0f} s", file=sys.stderr)
                 if records:
-                    _record(unkept)
+                    _record(unkept, met)
                 unkept = []
     if records:
-        _record(unkept)
+        _record(unkept, met)
     return cases
 
 
-def _record(cases: list[Case]) -> None:
-    """Keep the evidence of what happened as it should have."""
+def _record(cases: list[Case], met: frozenset[str]) -> None:
+    """Keep the evidence of what happened as it should have, and what was said of a held fault at first sight."""
+    keep_sights(cases, met=met)
     by_path: dict[Path, list[Death]] = {}
     for case in cases:
         if case.evidence is not None and not case.trouble:
@@ -129,6 +144,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--lanes", type=int, default=LANES, help="how many at a time")
     parser.add_argument("--cases", type=Path, default=CASES, help="where to keep every case, as JSON")
     parser.add_argument("--record", action="store_true", help="keep the evidence of each death, to be judged again")
+    parser.add_argument("--earn", action="store_true", help="run nothing: write what the grades earned on recordings")
     parser.add_argument("--write", action="store_true", help="write docs/zoo.md")
     return parser.parse_args()
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
+from holter.diagnosis.grades import SURE
 from holter.model.evidence import Evidence
+from holter.model.verdicts import Grade
 from tests.zoo.fault import Fault
 from tests.zoo.modes import RUN, Mode
 
@@ -50,6 +52,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     def confidence(self) -> float:
         """As holter says."""
         return float(self.answer.get("confidence") or 0.0)
+
+    @property
+    def grade(self) -> Grade:
+        """How well that was supported; to see no cause is a claim, too."""
+        if said := self.answer.get("grade"):
+            return Grade[str(said).upper()]
+        return Grade.NAMED if self.confidence >= SURE else Grade.CONSISTENT
 
     @property
     def is_right(self) -> bool:

@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from holter.diagnosis.grades import GRADES
+from holter.diagnosis.grades import SURE, SURE_FROM
+from holter.model.verdicts import Grade
 from tests.zoo.case import Case
 
-CONFIDENT = 0.9
+CONFIDENT = SURE
 Z = 1.96
+FEW = 100
+"""Of fewer verdicts their share says little: a grade then promises no more than the lower end of its interval."""
+MOST_UNSURE = 0.899
+"""Of a grade that rests on a missing witness: whatever it earned, nobody is to act on it."""
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,17 +36,23 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Earned(msgspec.Struct, frozen=True):
-    """What the verdicts of one grade came to."""
+    """What the verdicts of one grade came to; of the lowest, how often the first candidate was it."""
 
-    grade: str
-    confidence: float
+    grade: Grade
     verdicts: int
     right: int
 
     @property
+    def share(self) -> float:
+        """Of those that were right."""
+        return self.right / self.verdicts if self.verdicts else 0.0
+
+    @property
     def interval(self) -> tuple[float, float]:
         """In which the share of right ones lies, at 95 % (Wilson)."""
-        share, weight = self.right / self.verdicts, Z**2 / self.verdicts
+        if not self.verdicts:
+            return 0.0, 1.0
+        share, weight = self.share, Z**2 / self.verdicts
         middle = (share + weight / 2) / (1 + weight)
         half = Z * math.sqrt(share * (1 - share) / self.verdicts + weight / self.verdicts / 4) / (1 + weight)
         return max(0.0, middle - half), min(1.0, middle + half)
@@ -95,15 +106,36 @@ def measure(cases: Sequence[Case]) -> Figures:
 
 
 def earned(cases: Iterable[Case]) -> list[Earned]:
-    """How often the verdicts of each grade were right, the best grade first; none of a grade without verdicts."""
-    named = [case for case in deaths(cases) if not case.is_abstention]
-    found = []
-    for grade, confidence in GRADES.items():
-        inside = [case.cause in case.truths for case in named if case.confidence >= confidence]
-        named = [case for case in named if case.confidence < confidence]
-        if inside:
-            found.append(Earned(grade, confidence, len(inside), sum(inside)))
-    return found
+    """How often the verdicts of each grade were right, the best grade first."""
+    said: dict[Grade, list[bool]] = {grade: [] for grade in sorted(Grade, reverse=True)}
+    for case in deaths(cases):
+        guess = next(iter(case.answer.get("candidates", ())), None) if case.is_abstention else case.cause
+        said[case.grade].append(guess in case.truths)
+    return [Earned(grade, len(hits), sum(hits)) for grade, hits in said.items()]
+
+
+def promises(found: Sequence[Earned]) -> dict[Grade, float]:
+    """The confidence of each grade: the share that was right, but
+
+    - neighbours of which the worse one earned more can't be told apart, and promise what both together earned;
+    - where there are `FEW`, or none was wrong yet, the lower end of the interval is what is known;
+    - a grade that rests on a missing witness stays below `SURE`.
+    """
+    groups: list[tuple[list[Grade], Earned]] = []
+    for each in found:
+        grades = [each.grade]
+        while groups and each.verdicts and groups[-1][1].share < each.share:
+            better, before = groups.pop()
+            grades = better + grades
+            each = Earned(grades[0], before.verdicts + each.verdicts, before.right + each.right)  # noqa: PLW2901
+        groups.append((grades, each))
+    return {grade: _promise(grade, pooled) for grades, pooled in groups for grade in grades}
+
+
+def _promise(grade: Grade, pooled: Earned) -> float:
+    is_unknown = pooled.verdicts < FEW or pooled.right == pooled.verdicts
+    known = math.ceil(1000 * pooled.interval[0]) / 1000 if is_unknown else round(pooled.share, 3)
+    return known if grade >= SURE_FROM else min(known, MOST_UNSURE)
 
 
 def confusion(cases: Iterable[Case]) -> dict[str, Counter[str]]:

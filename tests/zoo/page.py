@@ -41,6 +41,19 @@ normal end of any edition ever got a verdict.
 The held faults as they are now, those that were told right at first sight among them:
 """
 
+CALIBRATION = """\
+What each grade of a verdict promises as its confidence, and how many of its verdicts on held faults were right, in all
+modes and editions: from the fifth edition on as they were told at first sight; before it as the rules of today judge
+what was recorded of them, which flatters the two best grades (the faults that they had been wrong about are open now).
+A grade promises the share that was right; neighbours of which the worse one earned more promise what both earned
+together; of fewer than 100 verdicts, or where none was wrong yet, the lower end of the interval (95 %, Wilson).
+*Consistent* and what is below it rest on a witness that is missing, and stay below 90 % whatever they earn. *Remote* is
+the first candidate of an `unknown`. `make zoo` writes the numbers into the product; `python -m tests.zoo --earn` does
+so from the recordings alone.
+
+| grade | promised | earned | 95 % interval | verdicts |
+|---|---:|---:|---:|---:|"""
+
 Group = tuple[str, Callable[[Mode], bool]]
 
 GROUPS: tuple[Group, ...] = (
@@ -58,15 +71,15 @@ GROUPS: tuple[Group, ...] = (
 )
 
 
-def write_page(cases: Sequence[Case], faults: Sequence[Fault], *, machine: str) -> str:
-    """The whole page."""
+def write_page(cases: Sequence[Case], faults: Sequence[Fault], *, held: Sequence[Case], machine: str) -> str:
+    """The whole page; `held` are all held deaths, at first sight where that was written down."""
     parts = [HEAD, f"\nMeasured on {machine}.\n"]
     for share, title in ((OPEN, "Open faults"), (HELD, "Held faults")):
         chosen = [case for case in cases if case.share == share]
         parts += [f"\n## {title}\n", FIRST_SEEN if share == HELD else ""]
         parts += ["\n", *lines(_shares(chosen))] if chosen else ["\nNone yet.\n"]
     parts += ["\n## Normal ends\n\n", *lines(_normal(cases))]
-    parts += ["\n## Calibration\n\n", *lines(_calibration(cases))]
+    parts += ["\n## Calibration\n\n", *lines(calibration(held))]
     parts += ["\n## What was taken for what\n\n", *lines(_confusion(cases))]
     parts += ["\n## The faults\n\n", *lines(_listing(faults))]
     return "".join(parts)
@@ -101,14 +114,16 @@ def _normal(cases: Sequence[Case]) -> Iterator[str]:
     yield from (f"- {case.words}" for case in wrong)
 
 
-def _calibration(cases: Sequence[Case]) -> Iterator[str]:
-    yield "| grade | confidence | verdicts | right | 95 % interval |"
-    yield "|---|---:|---:|---:|---:|"
-    for found in figures.earned(cases):
-        low, high = found.interval
+def calibration(held: Sequence[Case]) -> Iterator[str]:
+    """What each grade promises, and what it earned on held faults."""
+    yield from CALIBRATION.splitlines()
+    found = figures.earned(held)
+    promised = figures.promises(found)
+    for each in found:
+        low, high = each.interval
         yield (
-            f"| {found.grade} | {found.confidence:.2f} | {found.verdicts} "
-            f"| {_percent(found.right / found.verdicts)} | {_percent(low)} – {_percent(high)} |"
+            f"| {each.grade.name.lower()} | {_percent(promised[each.grade])} | {_percent(each.share)} "
+            f"| {_percent(low)} – {_percent(high)} | {each.verdicts} |"
         )
 
 

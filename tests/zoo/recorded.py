@@ -70,7 +70,7 @@ def read_reports(path: Path) -> list[Report]:
 
 
 def judge_again(evidence: Evidence) -> dict[str, Any]:
-    """What the rules of today say: state, cause and confidence."""
+    """What the rules of today say, in the words of `holter why --json`."""
     return answer_of(diagnose(evidence), evidence)
 
 
@@ -78,7 +78,13 @@ def answer_of(diagnosis: Diagnosis, evidence: Evidence) -> dict[str, Any]:
     """A verdict as the zoo holds it against what really happened."""
     is_unsure = diagnosis.state == FINISHED and (any(unheard_request(evidence)) or not _is_known(evidence))
     confidence = LEFT_IN_ORDER if is_unsure else diagnosis.confidence
-    return {"state": diagnosis.state, "cause": diagnosis.cause, "confidence": confidence}
+    return {
+        "state": diagnosis.state,
+        "cause": diagnosis.cause,
+        "confidence": confidence,
+        "grade": diagnosis.grade,
+        "candidates": diagnosis.candidates,
+    }
 
 
 def _is_known(evidence: Evidence) -> bool:

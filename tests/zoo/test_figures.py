@@ -1,14 +1,23 @@
 """The figures of the zoo, on cases that nobody had to die for."""
 
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from holter.model.verdicts import Grade
+from tests.zoo import earning
 from tests.zoo.case import Case
-from tests.zoo.figures import Earned, confusion, earned, false_verdicts, measure, wrong_confident
+from tests.zoo.earning import keep_sights, read_sights, with_calibration
+from tests.zoo.figures import Earned, confusion, earned, false_verdicts, measure, promises, wrong_confident
 from tests.zoo.modes import STANDARD, all_modes
-from tests.zoo.page import write_page
+from tests.zoo.page import calibration, write_page
 
 
-def case(truth: str | None, said: str | None, confidence: float, *, verdict_s: float = 1.0, trouble: str = "") -> Case:
+def case(truth: str | None, said: str | None, confidence: float, *, verdict_s: float = 1.0, **more: str) -> Case:
     state = "crashed" if truth else "finished"
-    answer = {"state": "crashed" if said else "finished", "cause": said, "confidence": confidence}
+    grade, trouble = more.get("grade", ""), more.get("trouble", "")
+    answer = {"state": "crashed" if said else "finished", "cause": said, "confidence": confidence, "grade": grade}
     return Case(
         fault=f"is {truth}",
         kind="killed",
@@ -55,16 +64,41 @@ def test_anything_said_about_a_normal_end_is_false() -> None:
 
 
 def test_a_grade_earns_what_its_verdicts_came_to() -> None:
-    sure, unsure = earned([case("killed", "killed", 0.65), case("killed", "unknown", 0.5), RIGHT, QUIET])
-    assert sure == Earned("counted", 0.94, 1, 1)
-    assert unsure == Earned("inferred", 0.65, 1, 1)
+    guess = msgspec.structs.replace(ABSTAINED, answer={**ABSTAINED.answer, "grade": "remote", "candidates": ["killed"]})
+    found = earned([case("killed", "killed", 0.9, grade="inferred"), guess, UNSEEN, RIGHT, QUIET])
+    assert [(each.grade.name, each.verdicts, each.right) for each in found] == [
+        ("NAMED", 2, 1),
+        ("COUNTED", 0, 0),
+        ("CONSISTENT", 0, 0),
+        ("LIKELY", 0, 0),
+        ("INFERRED", 1, 1),
+        ("REMOTE", 1, 1),
+    ]
 
 
 def test_of_few_verdicts_little_is_known() -> None:
-    low, high = Earned("named", 0.97, 10, 10).interval
+    low, high = Earned(Grade.NAMED, 10, 10).interval
     assert (round(low, 3), high) == (0.722, 1.0)
-    low, high = Earned("consistent", 0.88, 200, 180).interval
+    low, high = Earned(Grade.CONSISTENT, 200, 180).interval
     assert (round(low, 3), round(high, 3)) == (0.851, 0.934)
+    assert Earned(Grade.REMOTE, 0, 0).interval == (0.0, 1.0)
+
+
+def test_a_grade_promises_what_it_earned_and_never_more_than_is_known() -> None:
+    found = [
+        Earned(Grade.NAMED, 1000, 1000),  # none was wrong yet: that is not «never»
+        Earned(Grade.COUNTED, 1000, 980),
+        Earned(Grade.CONSISTENT, 200, 194),  # a witness is missing
+        Earned(Grade.LIKELY, 50, 40),  # few
+        Earned(Grade.INFERRED, 0, 0),  # nothing is known but what the next one earned
+        Earned(Grade.REMOTE, 200, 60),
+    ]
+    assert list(promises(found).values()) == [0.997, 0.98, 0.899, 0.67, 0.3, 0.3]
+
+
+def test_grades_that_can_not_be_told_apart_promise_the_same() -> None:
+    found = [Earned(Grade.LIKELY, 60, 45), Earned(Grade.INFERRED, 240, 195), Earned(Grade.REMOTE, 100, 30)]
+    assert list(promises(found).values()) == [0.8, 0.8, 0.3]
 
 
 def test_the_matrix_shows_what_was_taken_for_what() -> None:
@@ -75,7 +109,7 @@ def test_the_matrix_shows_what_was_taken_for_what() -> None:
 
 
 def test_the_page_shows_both_shares() -> None:
-    page = write_page([RIGHT, QUIET], [], machine="a machine")
+    page = write_page([RIGHT, QUIET], [], held=[RIGHT], machine="a machine")
     assert "| client + sidecar, root | 1 | 100.0 % |" in page
     assert "## Held faults\n" in page
     assert "None yet." in page
@@ -84,3 +118,28 @@ def test_the_page_shows_both_shares() -> None:
 def test_every_mode_has_its_own_name() -> None:
     names = [mode.name for mode in all_modes()]
     assert len(names) == len(set(names)) == 20
+
+
+def test_what_is_said_at_first_sight_is_kept_and_not_what_is_said_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "first_sight.jsonl"
+    new, mended, open_one = [
+        msgspec.structs.replace(RIGHT, fault=name, share=share, answer={**RIGHT.answer, "candidates": []})
+        for name, share in (("is new", "held"), ("was met before", "held"), ("is open", "open"))
+    ]
+    worse = msgspec.structs.replace(new, answer={**new.answer, "cause": "terminated"})
+    keep_sights([new, mended, open_one], met=frozenset({"was met before"}), path=path)
+    monkeypatch.setattr(earning, "rules_stamp", lambda: "mended rules")
+    elsewhere = msgspec.structs.replace(worse, mode=all_modes()[1])
+    keep_sights([worse, elsewhere], met=frozenset(), path=path)
+    assert [(each.fault, each.mode, each.answer["cause"]) for each in read_sights(path)] == [
+        ("is new", STANDARD.name, "killed")
+    ]
+
+
+def test_only_the_table_of_the_grades_is_written_anew() -> None:
+    page = write_page([RIGHT, QUIET], [], held=[RIGHT], machine="a machine")
+    changed = with_calibration(page, ["| a table |"])
+    assert "\n## Calibration\n\n| a table |\n\n## What was taken for what\n" in changed
+    assert with_calibration(changed, list(calibration([RIGHT]))) == page

@@ -10,7 +10,7 @@ from holter.diagnosis.fault_stacks import stack_at_fault
 from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Caught, End, Evidence, KernelLine
-from holter.model.verdicts import Fact
+from holter.model.verdicts import Fact, Grade
 
 SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = NAMED, NAMED, CONSISTENT, INFERRED
 """With the witness inside the process; with the kernel's line about the fault, or about one of some thread; with the
@@ -36,7 +36,7 @@ class Crash(msgspec.Struct, frozen=True, kw_only=True):
     """A fatal signal that a fault in the process raised, as far as can be seen."""
 
     ending: Ending
-    confidence: float
+    grade: Grade
     address: int | None = None
     stack_pointer: int | None = None
     library: str = ""
@@ -56,7 +56,7 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
     if caught is not None:
         return Crash(
             ending=ending,
-            confidence=min(BY_STATUS if ending.is_raised_again else SEEN, ending.certainty),
+            grade=min(BY_STATUS if ending.is_raised_again else SEEN, ending.certainty),
             address=caught.address,
             stack_pointer=caught.stack_pointer or None,
             library=_library(caught.instruction_mapping),
@@ -85,7 +85,7 @@ def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
     by_line = LOGGED if line and line.pid else LOGGED_OF_A_THREAD
     return Crash(
         ending=ending,
-        confidence=min(by_line if line else BY_STATUS, ending.certainty),
+        grade=min(by_line if line else BY_STATUS, ending.certainty),
         address=int(found[1], 16) if found else None,
         stack_pointer=int(found[2], 16) if found else None,
         library=(found[3] or "") if found else "",

@@ -4,10 +4,11 @@ import signal
 
 import msgspec
 
-from holter.diagnosis.grades import CONSISTENT, COUNTED
+from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
+from holter.model.verdicts import Grade
 
 BY_SHELL = "shell"
 """The source of a status that is known by the exit code of a shell alone."""
@@ -46,8 +47,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """The signal that ended a process."""
 
     signal: int
-    certainty: float
-    """1.0 where somebody read it in the wait status."""
+    certainty: Grade
+    """`NAMED` where somebody read it in the wait status."""
     caught: Caught | None = None
     """Its arrival, where the witness inside the process saw it."""
     is_bypassed: bool = False
@@ -87,7 +88,7 @@ def _by_status(end: End, number: int) -> Ending:
     was_there = end.has_signal_witness and end.role != "child"  # which may have become another program since
     return Ending(
         signal=number,
-        certainty=BY_SHELL_CODE if end.source == BY_SHELL else 1.0,
+        certainty=BY_SHELL_CODE if end.source == BY_SHELL else NAMED,
         caught=caught,
         is_bypassed=caught is None and was_there and number in FAULTS,
     )

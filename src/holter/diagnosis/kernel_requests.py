@@ -4,7 +4,7 @@ from holter.diagnosis import facts, testimony
 from holter.diagnosis.grades import NAMED
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED, KERNEL_LEFT_ALONE
-from holter.model.verdicts import Fact, Verdict
+from holter.model.verdicts import Fact, Grade, Verdict
 
 SOON_S = 60.0
 """A kernel that does not listen is given some seconds, then it is ended."""
@@ -37,17 +37,17 @@ def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) 
     """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
     title = f"The notebook's kernel was {done} while a cell was running"
     fact = facts.fact("jupyter", asked.at_ns, f"somebody had the notebook's kernel {done} while a cell was running")
-    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, confidence=NAMED)
+    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, grade=NAMED)
 
 
-def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, confidence: float) -> Verdict:
+def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, grade: Grade) -> Verdict:
     """That the kernel ended because of what this fact says."""
     end = evidence.subject
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     found = [fact, facts.of_status(end), *testimony.of_steps(end)]
     return Verdict(
         cause=cause,
-        confidence=confidence,
+        grade=grade,
         title=f"{title}{step}",
         because=testimony.few(found),
         state=state,

@@ -13,9 +13,12 @@ NEAR_NS = 10_000_000_000
 """How far apart the kernel's word and the death may lie: the kernel log counts from the boot."""
 SCARCE = 0.06
 """Less than this share of the machine's memory available is next to nothing: the kernel keeps a reserve."""
-
-
-LITTLE, PRESSED_PERCENT = 0.12, 30.0
+LITTLE = 0.12
+"""Daemons that watch the memory act from about 10 % of it on; what was sampled is some moments older."""
+PRESSED_PERCENT = 30.0
+GREATER = 0.5
+"""Of the limit, in others' hands: caches of files and Linux's own memory are nobody's, and count for much of a small
+limit."""
 PLAUSIBLE = 0.4
 """The kernel chooses who holds the most: with less than this share of the limit, hardly the victim."""
 SOON_NS = 1_000_000_000
@@ -146,5 +149,4 @@ def has_greater_neighbour(evidence: Evidence) -> bool:
     if level is None or level.usage_bytes is None or own is None:
         return False
     theirs = level.usage_bytes - own
-    # Half of the limit: caches of files and the kernel's own memory are nobody's, and count for much in a small one.
-    return theirs > own and theirs > 0.5 * (level.limit_bytes or level.usage_bytes)
+    return theirs > own and theirs > GREATER * (level.limit_bytes or level.usage_bytes)

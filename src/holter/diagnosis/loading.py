@@ -3,7 +3,7 @@
 A rule is a module. Its file name is its cause (`disk_full.py` is `disk-full`); its docstring is the cause, a blank line
 and the remedy. It has `diagnose(evidence) -> Answer` and `ADVICE`, its remedies, and may have
 
-- `hides_behind(verdict, evidence) -> float | None`: what it looks like from outside, see `rivals`;
+- `hides_behind(verdict, evidence) -> Grade | None`: what it looks like from outside, see `rivals`;
 - `GENERALITY`: how little it says, 0 for most. What says more explains what says less;
 - `EXCLUDES`: causes that it does not explain, though they say less: only one of both can be true;
 - `CURVES`: the curves that show it, the best first: panels of the page, `disk`, `metric` or `loss`;
@@ -28,7 +28,7 @@ from holter.diagnosis.advice import Remedy, advise
 from holter.errors import UsageError
 from holter.lean import modules_in
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 GROUP = "holter.rules"
 
@@ -42,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Why a run dies like this; paragraphs are separated by blank lines."""
     remedy: str
     advice: tuple[Remedy, ...] = ()
-    hides_behind: Callable[[Verdict, Evidence], float | None] | None = None
+    hides_behind: Callable[[Verdict, Evidence], Grade | None] | None = None
     generality: int = 0
     excludes: tuple[str, ...] = ()
     curves: tuple[str, ...] = ()
@@ -61,9 +61,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         answer = self.diagnose(evidence)
         if not isinstance(answer, Verdict):
             return answer
-        told = advise(evidence, self.advice, first=answer.advice)
         return msgspec.structs.replace(
-            answer, advice=told, generality=self.generality, excludes=self.excludes, curves=self.curves
+            answer,
+            grade=Grade(answer.grade),
+            advice=advise(evidence, self.advice, first=answer.advice),
+            generality=self.generality,
+            excludes=self.excludes,
+            curves=self.curves,
         )
 
 

@@ -5,14 +5,13 @@
 1. A run that finished, or lives and is well, has no cause, whatever was printed, caught or survived on its way.
 2. A consequence never wins over a cause, and what is general (`uncaught-exception`, `killed`) gives way to what
    explains it (`disk-full`, `scheduler-cancelled`) where that is sure enough: rules declare how little they say.
-3. Where the best two are within `TIE` of each other, or none reaches `SURE_ENOUGH`, the answer is `unknown` with
-   candidates, and with what could not be looked at.
-4. A verdict that rests on text alone stays below `MOST_BY_TEXT`; programs print what they like. One beside which a
-   rival stands that nobody could look at stays below `SURE`: see `rivals`.
+3. Where no grade tells the best two apart, or none reaches `SURE_ENOUGH`, the answer is `unknown` with candidates, and
+   with what could not be looked at.
+4. A verdict that rests on text alone has the grade `MOST_BY_TEXT` at most; programs print what they like. One beside
+   which a rival stands that nobody could look at stays below `SURE_FROM`: see `rivals`.
 5. Rules with `CONTRIBUTES` never are the cause; their ids, facts and advice are added to it.
 """
 
-import math
 import signal
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -27,18 +26,17 @@ from holter.diagnosis.causality.console import with_printed_exception
 from holter.diagnosis.causality.ends import BY_SRUN
 from holter.diagnosis.causality.origin import find_origin
 from holter.diagnosis.causality.ranks import tell_order
-from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE, SURE
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED, REMOTE, SURE_FROM, confidence_of
 from holter.diagnosis.kernel_requests import without_server
 from holter.diagnosis.loading import Rule, load_rules
 from holter.diagnosis.remedies.outside import RUN_DOCTOR, watch_it
 from holter.model.evidence import End, Evidence
 from holter.model.state import CRASHED, FAILED, FINISHED, RUNNING
-from holter.model.verdicts import Answer, Diagnosis, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Diagnosis, Fact, Grade, NotObservable, RuledOut, Verdict
 
 UNKNOWN, WORKER_DIED = "unknown", "worker-died"
-TIE = 0.15
-SURE_ENOUGH = 0.5
-EXPLAINS_FROM = 0.6
+SURE_ENOUGH = INFERRED
+"""From this grade on a verdict is an answer, and explains what says less."""
 MOST_BY_TEXT = CONSISTENT
 MOST_BY_TRACEBACK = COUNTED
 """Who catches an exception, prints it like Python and leaves with 1, can't be told from Python; few do."""
@@ -74,10 +72,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def best(self) -> Verdict | None:
         """The verdict that stands out; None where there is none, or two are too near to each other."""
-        if not self.verdicts or self.verdicts[0].confidence < SURE_ENOUGH:
+        if not self.verdicts or self.verdicts[0].grade < SURE_ENOUGH:
             return None
         first, *rest = self.verdicts
-        return None if any(first.confidence - each.confidence < TIE for each in rest) else first
+        return None if any(_is_near(first, each) for each in rest) else first
 
 
 def diagnose(evidence: Evidence, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -115,8 +113,8 @@ def judge(evidence: Evidence, rules: Sequence[Rule]) -> Judged:
     primary = [each for each in verdicts if each.cause not in causes]
     return Judged(
         subject=evidence.subject,
-        verdicts=tuple(sorted(_unexplained(primary), key=lambda each: -each.confidence)),
-        contributing=tuple(each for each in verdicts if each.cause in causes and each.confidence >= SURE_ENOUGH),
+        verdicts=tuple(sorted(_unexplained(primary), key=lambda each: -each.grade)),
+        contributing=tuple(each for each in verdicts if each.cause in causes and each.grade >= SURE_ENOUGH),
         ruled_out=tuple(each for _, each in answers if isinstance(each, RuledOut)),
         not_observable=tuple(each for _, each in answers if isinstance(each, NotObservable)),
         rivals=rivals,
@@ -141,8 +139,7 @@ def _find_rivals(verdict: Verdict, evidence: Evidence, rules: Iterable[Rule]) ->
 def _bounded(verdict: Verdict, subject: End, left: Iterable[float]) -> Verdict:
     by_facts = MOST_BY_TEXT if _is_by_text(verdict, subject) else _most_by_source(verdict)
     most = min([by_facts, *left])
-    confidence = verdict.confidence if math.isfinite(verdict.confidence) else 0.0
-    return msgspec.structs.replace(verdict, confidence=min(max(confidence, 0.0), most))
+    return msgspec.structs.replace(verdict, grade=min(verdict.grade, most))
 
 
 def _is_by_text(verdict: Verdict, subject: End) -> bool:
@@ -152,20 +149,25 @@ def _is_by_text(verdict: Verdict, subject: End) -> bool:
     return is_led_by_text and subject.signal is None and all(each in facts.TEXT | _NEUTRAL for each in sources)
 
 
-def _most_by_source(verdict: Verdict) -> float:
+def _most_by_source(verdict: Verdict) -> Grade:
     is_by_traceback = bool(verdict.because) and verdict.because[0].source == facts.TRACEBACK
     return MOST_BY_TRACEBACK if is_by_traceback else MOST
 
 
+def _is_near(better: Verdict, worse: Verdict) -> bool:
+    """No grade lies between them; a candidate is nowhere near an answer."""
+    return worse.grade >= SURE_ENOUGH and better.grade - worse.grade <= 1
+
+
 def _unexplained(verdicts: Sequence[Verdict]) -> list[Verdict]:
     causes = [each for each in verdicts if not each.is_consequence]
-    remaining = causes if any(each.confidence >= SURE_ENOUGH for each in causes) else verdicts
+    remaining = causes if any(each.grade >= SURE_ENOUGH for each in causes) else verdicts
     return [each for each in remaining if not any(_explains(other, each) for other in remaining)]
 
 
 def _explains(other: Verdict, verdict: Verdict) -> bool:
     says_more = other.generality < verdict.generality and verdict.cause not in other.excludes
-    return says_more and other.confidence >= EXPLAINS_FROM
+    return says_more and other.grade >= SURE_ENOUGH
 
 
 def _is_idle_kernel(evidence: Evidence) -> bool:
@@ -194,11 +196,11 @@ def _conclude_about_others(evidence: Evidence, own: Judged, origin: Judged) -> D
         likelihood = MOST_BY_TEXT if first.source == BY_SRUN else MOST
         return _tell(evidence, origin, _linked(evidence, best, first, likelihood, [facts.of_status(evidence.subject)]))
     died = next((each for each in own.verdicts if each.cause == WORKER_DIED), None)
-    if is_child and died is not None and died.confidence >= SURE_ENOUGH:
+    if is_child and died is not None and died.grade >= SURE_ENOUGH:
         merged = msgspec.structs.replace(own, not_observable=(*own.not_observable, *origin.not_observable))
         candidates = _causes(each for each in origin.verdicts if each.generality < died.generality)
         most = MOST_OF_A_WORKER if candidates else MOST
-        bounded = msgspec.structs.replace(died, confidence=min(died.confidence, most))
+        bounded = msgspec.structs.replace(died, grade=min(died.grade, most))
         return _tell(evidence, merged, bounded, candidates=candidates)
     return _conclude(evidence, own if is_child else origin)
 
@@ -211,14 +213,14 @@ def _weigh_up(evidence: Evidence, told: Diagnosis, suspect: Suspect, judged: Jud
     if best is None or best.generality >= VAGUE_FROM or suspect.likelihood < SURE_ENOUGH:
         return _with_candidates(told, _causes(each for each in judged.verdicts if each.generality < VAGUE_FROM))
     linked = _linked(evidence, best, suspect.evidence.subject, suspect.likelihood, told.evidence[:2])
-    return _tell(evidence, judged, linked, candidates=() if linked.confidence >= SURE else _some(told.cause))
+    return _tell(evidence, judged, linked, candidates=() if linked.grade >= SURE_FROM else _some(told.cause))
 
 
-def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: float, more: Iterable[Fact], /) -> Verdict:
+def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: Grade, more: Iterable[Fact], /) -> Verdict:
     """The verdict on who died first as one on the program, of which `more` tells."""
     return msgspec.structs.replace(
         best,
-        confidence=min(best.confidence, likelihood),
+        grade=min(best.grade, likelihood),
         title=_with_whom(best.title, first, evidence.subject),
         because=_unique((*best.because[: MOST_FACTS - 2], *more)),
         state="" if first.role == "child" else best.state or _state_by(first, evidence),
@@ -227,8 +229,10 @@ def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: float, mo
 
 def _with_candidates(told: Diagnosis, others: Sequence[str]) -> Diagnosis:
     candidates = tuple(dict.fromkeys([*told.candidates, *others]))[:MOST_CANDIDATES]
-    confidence = min(told.confidence, MOST_WITH_SUSPECT)
-    return msgspec.structs.replace(told, confidence=confidence, candidates=candidates)
+    grade = min(Grade[told.grade.upper()], MOST_WITH_SUSPECT)
+    return msgspec.structs.replace(
+        told, confidence=confidence_of(grade), grade=grade.name.lower(), candidates=candidates
+    )
 
 
 def _some(cause: str | None) -> tuple[str, ...]:
@@ -257,7 +261,8 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
     contributing = (*verdict.contributing, *(each.cause for each in judged.contributing))
     return Diagnosis(
         cause=verdict.cause,
-        confidence=verdict.confidence,
+        confidence=confidence_of(verdict.grade),
+        grade=verdict.grade.name.lower(),
         title=verdict.title,
         state=verdict.state or evidence.state,
         candidates=candidates or _runners_up(judged, verdict),
@@ -272,22 +277,22 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
 
 def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
     """What else it may have been, where that is not far off or could not be looked at."""
-    if verdict.confidence >= SURE:
+    if verdict.grade >= SURE_FROM:
         return ()
-    near = [each.cause for each in judged.verdicts if each.confidence >= REMOTE]
+    near = _causes(judged.verdicts)
     rivals = judged.rivals.get(verdict.cause, {})
     open_ones = sorted(rivals, key=rivals.__getitem__)  # who leaves least of it first
     return tuple(dict.fromkeys(each for each in [*near, *open_ones] if each != verdict.cause))[:MOST_CANDIDATES]
 
 
 def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
-    top = judged.verdicts[:1] if not judged.verdicts or judged.verdicts[0].confidence < SURE_ENOUGH else judged.verdicts
-    near = [each for each in top if top[0].confidence - each.confidence < TIE]
+    top = judged.verdicts[:1] if not judged.verdicts or judged.verdicts[0].grade < SURE_ENOUGH else judged.verdicts
+    near = [each for each in top if _is_near(top[0], each)]
     found = [fact for each in near for fact in each.because] or [facts.of_status(judged.subject)]
     candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
     doubt = Verdict(
         cause=UNKNOWN,
-        confidence=min(near[0].confidence, SURE_ENOUGH) if near else REMOTE,
+        grade=REMOTE,
         title=_doubt(judged, near),
         because=tuple(found),
         advice=advise(evidence, (watch_it, RUN_DOCTOR), first=[each.remedy for each in judged.not_observable]),

@@ -6,8 +6,9 @@ import msgspec
 
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT
 from holter.diagnosis.endings import BY_ARRIVAL, ending_of
-from holter.diagnosis.grades import CONSISTENT
+from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.model.evidence import REQUESTS, Caught, End, Evidence
+from holter.model.verdicts import Grade
 
 SI_KERNEL = 128
 AT_ONCE_S = 5.0
@@ -23,7 +24,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A signal to which the process gave in."""
 
     signal: int
-    certainty: float
+    certainty: Grade
     caught: Caught | None = None
     is_handled: bool = False
     """The program's own handler ran, and then it left with a code of its own."""
@@ -53,7 +54,7 @@ def _handled(end: End, number: int, within_s: float, /) -> Request | None:
     if delay_s > within_s and (end.raised is not None or end.code):
         return None  # it went on for long, and then ended for a reason of its own
     has_left = end.finished is not None or end.raised is not None
-    certainty = 1.0 if end.status is not None else BY_ARRIVAL if has_left else UNFINISHED
+    certainty = NAMED if end.status is not None else BY_ARRIVAL if has_left else UNFINISHED
     return Request(signal=number, certainty=certainty, caught=caught, is_handled=True, delay_s=max(0.0, delay_s))
 
 

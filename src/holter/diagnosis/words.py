@@ -6,6 +6,9 @@ from holter.model.evidence import End
 from holter.model.state import signal_name
 
 _SURE = ((0.97, "certain"), (0.9, "almost certain"), (0.75, "likely"), (0.5, "more likely than not"), (0.0, "a guess"))
+"""From which confidence on a verdict is called so."""
+MOST_TOLD = 0.99
+"""Nothing is told as 100 %: what was never wrong yet may be so tomorrow."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -28,7 +31,7 @@ def seconds(length: float) -> str:
 def how_sure(confidence: float) -> str:
     """`almost certain (95 %)`."""
     word = next(word for least, word in _SURE if confidence >= least)
-    return f"{word} ({min(confidence, 0.99):.0%})".replace("%", " %")
+    return f"{word} ({min(confidence, MOST_TOLD):.0%})".replace("%", " %")
 
 
 def count(number: int, noun: str) -> str:

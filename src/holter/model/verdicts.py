@@ -1,6 +1,25 @@
 """What a rule can answer, and what all answers together come to."""
 
+import enum
+
 import msgspec
+
+
+class Grade(enum.IntEnum):
+    """How well a verdict is supported, the better the higher. What each is worth, `make zoo` finds out."""
+
+    REMOTE = 1
+    """Not more than a candidate."""
+    INFERRED = 2
+    """Nothing speaks against it, and little for it."""
+    LIKELY = 3
+    """It fits better than what else would look the same."""
+    CONSISTENT = 4
+    """All that was seen fits, but it is text, or something that would look the same could not be looked at."""
+    COUNTED = 5
+    """A counter, a limit or a status shows it, and nothing else would have left these traces."""
+    NAMED = 6
+    """A witness that can't lie says so: Linux, the wait status, the interpreter, a scheduler."""
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -15,8 +34,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that fires. `title` is one plain sentence with the numbers of this run."""
 
     cause: str
-    confidence: float
-    """The share of such verdicts that are right, as the zoo has it; ranking bounds it where a witness is weak."""
+    grade: Grade
+    """How well it is supported; ranking bounds it where a witness is weak."""
     title: str
     because: tuple[Fact, ...]
     """Two to five, the strongest first."""
@@ -84,8 +103,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
     cause: str | None
     confidence: float
+    """The share of verdicts of this grade that were right, as the zoo has it."""
     title: str
     state: str
+    grade: str = ""
+    """How well the cause is supported, such as `counted`; empty without a cause, and in what was said before there
+    were grades."""
     candidates: tuple[str, ...] = ()
     evidence: tuple[Fact, ...] = ()
     advice: tuple[str, ...] = ()

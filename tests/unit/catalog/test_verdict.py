@@ -11,6 +11,7 @@ import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.judge import verdict
+from holter.catalog.judge.explaining import LEFT_IN_ORDER
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.present.explanation import as_json
 from holter.catalog.read.run_view import LoadedRun, awaited_evidence, awaited_verdicts, load_run
@@ -288,7 +289,7 @@ def test_an_exception_is_judged_by_the_real_rules(directory: Path) -> None:
     assert verdict.judge(load(directory)).view.cause == "uncaught-exception"
 
 
-@pytest.mark.parametrize(("heeded", "confidence", "unseen"), [([2], 1.0, []), ([2, 15], 0.8, ["terminated"])])
+@pytest.mark.parametrize(("heeded", "confidence", "unseen"), [([2], 1.0, []), ([2, 15], LEFT_IN_ORDER, ["terminated"])])
 def test_a_command_that_handles_sigterm_may_have_left_with_0_because_of_one(
     directory: Path, heeded: list[int], confidence: float, unseen: list[str]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from holter.catalog.catalog import Catalog
+from holter.catalog.judge.explaining import LEFT_IN_ORDER
 from holter.catalog.present.explanation import as_json
 from holter.catalog.read.run_view import LoadedRun
 from holter.cli.commands.why import as_lines
@@ -19,6 +20,7 @@ KEYS = [
     "state",
     "cause",
     "confidence",
+    "grade",
     "candidates",
     "title",
     "evidence",
@@ -124,7 +126,7 @@ def test_a_run_that_finished_says_so_with_its_closest_call(directory: Path) -> N
 def test_where_nobody_read_the_exit_code_a_normal_end_is_less_than_certain(directory: Path) -> None:
     Journal(directory, dead()).say(named("otter"), Finished(at_ns=BEGAN_NS, how="atexit")).close()
     found = verdict(directory)
-    assert (found["state"], found["cause"], found["confidence"]) == ("finished", None, 0.8)
+    assert (found["state"], found["cause"], found["confidence"]) == ("finished", None, round(LEFT_IN_ORDER, 3))
     assert found["title"].startswith("It seems to have finished")
     assert [each["what"] for each in found["not_observable"]] == ["exit status"]
 

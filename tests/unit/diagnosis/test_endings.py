@@ -7,6 +7,7 @@ import msgspec
 from holter.diagnosis.endings import BY_ARRIVAL, BY_ELIMINATION, ending_of, is_silent
 from holter.model.evidence import HostEnd
 from holter.model.records import Finished
+from holter.model.verdicts import Grade
 from tests.causes.specimens import PID, before, caught, evidence, exited, failed, gone, signalled
 
 FAULT = caught(11, code=1, address=8, stack_pointer=0x7FFD)
@@ -15,7 +16,7 @@ FAULT = caught(11, code=1, address=8, stack_pointer=0x7FFD)
 def test_the_wait_status_is_certain() -> None:
     found = ending_of(evidence(signalled(9)))
     assert found is not None
-    assert (found.signal, found.certainty, found.is_sent) == (9, 1.0, None)
+    assert (found.signal, found.certainty, found.is_sent) == (9, Grade.NAMED, None)
 
 
 def test_an_exit_is_no_signal_whatever_arrived() -> None:

@@ -40,7 +40,7 @@ def seen(end: End) -> Evidence:
 
 def test_a_gpu_that_is_not_there_is_the_programs_mistake_and_no_device_assert() -> None:
     found = diagnose(seen(failed(ERROR, ORDINAL)))
-    assert (found.cause, found.confidence) == ("uncaught-exception", 0.97)
+    assert (found.cause, found.grade) == ("uncaught-exception", "named")
     assert "the program asks for a GPU that it can't see" in found.title
     assert "1 GPU" in found.advice[0]
     assert "CUDA_VISIBLE_DEVICES" in found.advice[0]

@@ -95,7 +95,7 @@ def test_an_exit_code_that_python_does_not_use_makes_the_traceback_a_guess() -> 
 
     found = diagnose(seen)
 
-    assert (found.cause, found.confidence) == ("uncaught-exception", 0.65)
+    assert (found.cause, found.grade) == ("uncaught-exception", "inferred")
 
 
 def test_a_traceback_that_python_printed_and_another_code_were_both_the_programs_own_doing() -> None:
@@ -116,7 +116,7 @@ def test_a_traceback_that_begins_in_a_function_was_caught_there_and_counts_less(
 
     found = diagnose(seen)
 
-    assert (found.cause, found.confidence) == ("uncaught-exception", 0.65)
+    assert (found.cause, found.grade) == ("uncaught-exception", "inferred")
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_what_cannot_be_read_within_a_traceback_begins_no_other_one() -> None:
 )
 def test_an_exception_in_one_line_may_have_ended_the_program_or_made_it_leave(text: str) -> None:
     told = diagnose(evidence(exited(1, role="command"), said=lines(f"loss 0.2\n{text}"), surroundings=DEAF))
-    assert (told.cause, told.confidence, told.candidates) == ("uncaught-exception", 0.65, ("nonzero-exit",))
+    assert (told.cause, told.grade, told.candidates) == ("uncaught-exception", "inferred", ("nonzero-exit",))
 
 
 @pytest.mark.parametrize(

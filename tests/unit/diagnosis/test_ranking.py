@@ -23,7 +23,7 @@ from holter.model.evidence import (
     Surroundings,
 )
 from holter.model.records import Finished
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 from tests.causes.specimens import (
     END_NS,
     PID,
@@ -92,14 +92,19 @@ AGAIN = caught(11, code=-6, sender_pid=PID, before_s=0.05)
 OVER = caught(11, code=1, address=0x7FFD_0000_0000, stack_pointer=0x7FFD_0000_0100)
 SEGFAULT = KernelLine(at_ns=END_NS, kind="fault", pid=PID, text="python[812]: segfault at 8 ip 0 sp 7ffd00 error 4")
 
-LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
+LOOK_ALIKES: dict[str, tuple[Evidence, str, Grade, Grade]] = {
     # SIGKILL
-    "the own counter moved": (evidence(signalled(9), memory=memory(1)), "cgroup-out-of-memory", 0.95, 0.98),
+    "the own counter moved": (
+        evidence(signalled(9), memory=memory(1)),
+        "cgroup-out-of-memory",
+        Grade.NAMED,
+        Grade.NAMED,
+    ),
     "the kernel names it": (
         evidence(signalled(9), memory=memory(1), kernel_log=oom_kill()),
         "cgroup-out-of-memory",
-        0.97,
-        1,
+        Grade.NAMED,
+        Grade.NAMED,
     ),
     "a limit above": (
         evidence(
@@ -113,27 +118,27 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             ),
         ),
         "cgroup-out-of-memory",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "kill -9 at 98 % of the limit": (evidence(signalled(9), memory=memory(0)), "killed", 0.9, 0.98),
+    "kill -9 at 98 % of the limit": (evidence(signalled(9), memory=memory(0)), "killed", Grade.COUNTED, Grade.NAMED),
     "kill -9 and a foreign OOM in the same second": (
         evidence(signalled(9), memory=memory(0, host_kills=1), kernel_log=oom_kill(pid=4242)),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a neighbour in the cgroup was the victim, says the log": (
         evidence(signalled(9), memory=memory(1, own=GIB), kernel_log=oom_kill(pid=4242, before_s=2)),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a neighbour in the cgroup may have been the victim": (
         evidence(signalled(9), memory=memory(1, own=GIB)),
         "cgroup-out-of-memory",
-        0.6,
-        0.7,
+        Grade.INFERRED,
+        Grade.INFERRED,
     ),
     "the counter moved long ago": (
         evidence(
@@ -141,14 +146,14 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             memory=Memory(levels=(MemoryLevel(level=0, limit_bytes=8e9, kills=2, kills_lately=0),), own_bytes=7e9),
         ),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a sudden burst": (
         evidence(signalled(9), memory=memory(1, own=GIB, used=1.1 * GIB)),
         "cgroup-out-of-memory",
-        0.7,
-        0.9,
+        Grade.LIKELY,
+        Grade.CONSISTENT,
     ),
     "the machine is out of memory": (
         evidence(
@@ -156,14 +161,14 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             memory=Memory(levels=(MemoryLevel(level=0, kills=1),), host_kills=1, available_bytes=1e8, total_bytes=6e10),
         ),
         "host-out-of-memory",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "the machine is out of memory, says the log": (
         evidence(signalled(9), kernel_log=oom_kill(constraint="CONSTRAINT_NONE")),
         "host-out-of-memory",
-        0.97,
-        1,
+        Grade.NAMED,
+        Grade.NAMED,
     ),
     "the machine was out of memory, but the own counter did not move": (
         evidence(
@@ -171,44 +176,49 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             memory=Memory(levels=(MemoryLevel(level=0, kills=0),), host_kills=1, available_bytes=1e8, total_bytes=6e10),
         ),
         "unknown",
-        0,
-        0.5,
+        Grade.REMOTE,
+        Grade.REMOTE,
     ),
-    "no kill on the whole machine": (evidence(signalled(9), memory=Memory(host_kills=0)), "killed", 0.9, 0.98),
-    "no counter to be read": (evidence(signalled(9)), "killed", 0.5, 0.7),
+    "no kill on the whole machine": (
+        evidence(signalled(9), memory=Memory(host_kills=0)),
+        "killed",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
+    "no counter to be read": (evidence(signalled(9)), "killed", Grade.INFERRED, Grade.INFERRED),
     "SIGKILL by elimination": (
         evidence(gone(has_signal_witness=True), memory=memory(0)),
         "killed",
-        0.85,
-        0.9,
+        Grade.CONSISTENT,
+        Grade.CONSISTENT,
     ),
     "out of memory by elimination": (
         evidence(gone(has_signal_witness=True), memory=memory(1)),
         "cgroup-out-of-memory",
-        0.9,
-        0.96,
+        Grade.COUNTED,
+        Grade.COUNTED,
     ),
     "an interpreter that gave up": (
         evidence(
             gone(has_signal_witness=True), memory=memory(0), said=(said("Fatal Python error: deallocating None"),)
         ),
         "aborted",
-        0.7,
-        0.9,
+        Grade.LIKELY,
+        Grade.CONSISTENT,
     ),
-    "SIGQUIT that nobody saw arrive": (evidence(signalled(3)), "killed", 0.6, 0.8),
-    "gone without any witness": (evidence(gone()), "unknown", 0, 0.5),
+    "SIGQUIT that nobody saw arrive": (evidence(signalled(3)), "killed", Grade.INFERRED, Grade.LIKELY),
+    "gone without any witness": (evidence(gone()), "unknown", Grade.REMOTE, Grade.REMOTE),
     "gone without a witness, but the counter moved": (
         evidence(gone(), memory=memory(1)),
         "cgroup-out-of-memory",
-        0.85,
-        0.95,
+        Grade.CONSISTENT,
+        Grade.COUNTED,
     ),
     "gone without a witness, but Python wrote its stacks": (
         evidence(gone(fault_log="Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n")),
         "bus-error",
-        0.5,
-        0.75,
+        Grade.INFERRED,
+        Grade.INFERRED,
     ),
     "a daemon for memory": (
         evidence(
@@ -217,8 +227,8 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             oom_daemon=OomDaemon(running=("systemd-oomd",)),
         ),
         "userspace-oom-killer",
-        0.6,
-        0.9,
+        Grade.INFERRED,
+        Grade.CONSISTENT,
     ),
     "a scheduler's word beats the signal": (
         evidence(
@@ -227,8 +237,8 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             job=Job(scheduler="slurm", job="7", state="TIMEOUT", reason="TimeLimit", source="scontrol"),
         ),
         "scheduler-time-limit",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "the machine was started again": (
         evidence(
@@ -237,99 +247,119 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             host=HostEnd(boot_id="a", boot_id_now="b", booted_ns=END_NS),
         ),
         "host-lost",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     # fatal signals
-    "a null pointer": (evidence(signalled(11, signals=(NULL,))), "segmentation-fault", 0.9, 0.98),
+    "a null pointer": (evidence(signalled(11, signals=(NULL,))), "segmentation-fault", Grade.COUNTED, Grade.NAMED),
     "a null pointer, raised again by a handler": (
         evidence(signalled(11, signals=(NULL, AGAIN))),
         "segmentation-fault",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a null pointer, by the kernel log": (
         evidence(signalled(11), kernel_log=KernelLog(lines=(SEGFAULT,))),
         "segmentation-fault",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "a fault that nobody saw arrive": (evidence(signalled(11)), "segmentation-fault", 0.55, 0.75),
-    "kill -11": (evidence(signalled(11, signals=(caught(11, sender_pid=77),))), "killed", 0.9, 0.98),
-    "kill -6": (evidence(signalled(6, signals=(caught(6, sender_pid=77),))), "killed", 0.9, 0.98),
-    "abort()": (evidence(signalled(6, signals=(caught(6, code=-6, sender_pid=PID),))), "aborted", 0.9, 0.98),
-    "a stack that ran over": (evidence(signalled(11, signals=(OVER,))), "stack-overflow", 0.9, 0.98),
+    "a fault that nobody saw arrive": (evidence(signalled(11)), "segmentation-fault", Grade.INFERRED, Grade.INFERRED),
+    "kill -11": (evidence(signalled(11, signals=(caught(11, sender_pid=77),))), "killed", Grade.COUNTED, Grade.NAMED),
+    "kill -6": (evidence(signalled(6, signals=(caught(6, sender_pid=77),))), "killed", Grade.COUNTED, Grade.NAMED),
+    "abort()": (
+        evidence(signalled(6, signals=(caught(6, code=-6, sender_pid=PID),))),
+        "aborted",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
+    "a stack that ran over": (evidence(signalled(11, signals=(OVER,))), "stack-overflow", Grade.COUNTED, Grade.NAMED),
     "RecursionError": (
         evidence(failed("RecursionError", "maximum recursion depth exceeded"), state="failed"),
         "uncaught-exception",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "SIGBUS in full shared memory": (
         evidence(signalled(7, signals=(IN_SHM,)), surroundings=NO_SHM),
         "shared-memory-full",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "SIGBUS in a file that was cut": (
         evidence(signalled(7, signals=(IN_FILE,)), kernel_log=KernelLog()),
         "bus-error",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "SIGBUS in a file that nobody can measure, nor read the kernel's log": (
         evidence(signalled(7, signals=(IN_FILE,))),
         "bus-error",
-        0.8,
-        0.89,
+        Grade.CONSISTENT,
+        Grade.CONSISTENT,
     ),
     "SIGBUS in a file on a full disk": (
         evidence(signalled(7, signals=(IN_FULL,)), surroundings=FULL_MAP),
         "disk-full",
-        0.85,
-        0.98,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
-    "SIGBUS by failing memory": (evidence(signalled(7, signals=(BAD_RAM,))), "memory-fault", 0.85, 1),
+    "SIGBUS by failing memory": (
+        evidence(signalled(7, signals=(BAD_RAM,))),
+        "memory-fault",
+        Grade.CONSISTENT,
+        Grade.NAMED,
+    ),
     "a Java machine's own SIGSEGV": (
         evidence(failed("ValueError", "bad label", signals=(NULL,)), state="failed"),
         "uncaught-exception",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "the limit of CPU time": (evidence(signalled(24, signals=(caught(24, code=128),))), "cpu-time-limit", 0.9, 0.98),
-    "kill -XCPU": (evidence(signalled(24, signals=(caught(24, sender_pid=77),))), "killed", 0.9, 0.98),
+    "the limit of CPU time": (
+        evidence(signalled(24, signals=(caught(24, code=128),))),
+        "cpu-time-limit",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
+    "kill -XCPU": (evidence(signalled(24, signals=(caught(24, sender_pid=77),))), "killed", Grade.COUNTED, Grade.NAMED),
     # asked to leave
-    "SIGTERM": (evidence(signalled(15, signals=(SHELL,))), "terminated", 0.9, 0.98),
-    "SIGTERM, handled, exit 0": (evidence(exited(0, signals=(SHELL,), handled=(15,))), "terminated", 0.9, 0.98),
+    "SIGTERM": (evidence(signalled(15, signals=(SHELL,))), "terminated", Grade.COUNTED, Grade.NAMED),
+    "SIGTERM, handled, exit 0": (
+        evidence(exited(0, signals=(SHELL,), handled=(15,))),
+        "terminated",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
     "SIGTERM, handled by raising": (
         evidence(failed("RuntimeError", "stop", signals=(SHELL,), handled=(15,))),
         "terminated",
-        0.8,
-        0.95,
+        Grade.CONSISTENT,
+        Grade.COUNTED,
     ),
     "SIGTERM an hour ago, then an exception": (
         evidence(failed("ValueError", "bad", signals=(caught(15, before_s=3600),), handled=(15,))),
         "uncaught-exception",
-        0.8,
-        1,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
     "SIGTERM, then SIGKILL": (
         evidence(signalled(9, signals=(caught(15, before_s=5, sender_pid=77),)), memory=memory(0)),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "SIGTERM by earlyoom": (
         evidence(signalled(15, signals=(caught(15, sender_pid=31, sender="earlyoom: earlyoom -r 60"),))),
         "userspace-oom-killer",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "Ctrl-C": (
         evidence(failed("KeyboardInterrupt", "", signals=(caught(2, code=128),), handled=(2,), status=2)),
         "interrupted",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "Ctrl-C, after which Python ends itself": (
         evidence(
@@ -341,31 +371,36 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             )
         ),
         "interrupted",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "a closed terminal": (evidence(signalled(1, signals=(caught(1, code=128),))), "hangup", 0.9, 0.98),
+    "a closed terminal": (evidence(signalled(1, signals=(caught(1, code=128),))), "hangup", Grade.COUNTED, Grade.NAMED),
     # exceptions
-    "a full disk": (evidence(failed("OSError", "[Errno 28] No space left on device")), "disk-full", 0.9, 0.98),
+    "a full disk": (
+        evidence(failed("OSError", "[Errno 28] No space left on device")),
+        "disk-full",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
     "a full disk that torch hides": (
         evidence(failed("RuntimeError", TORCH_SAVE), surroundings=FULL),
         "disk-full",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "too large a file": (
         evidence(failed("OSError", "[Errno 27] File too large"), surroundings=FULL),
         "uncaught-exception",
-        0.85,
-        1,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
     "no room in shared memory": (
         evidence(
             failed("RuntimeError", "unable to allocate shared memory(shm) for file </torch_1>"), surroundings=NO_SHM
         ),
         "shared-memory-full",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "MemoryError at a limit": (
         evidence(
@@ -373,46 +408,46 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             surroundings=Surroundings(address_space_bytes=990, address_space_limit_bytes=1000),
         ),
         "allocation-refused",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "MemoryError by hand": (
         evidence(failed("MemoryError", "mine", statement="raise MemoryError('mine')")),
         "uncaught-exception",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "no memory on the GPU": (
         evidence(failed("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 64.00 GiB.")),
         "gpu-out-of-memory",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "no memory on the GPU, by hand": (
         evidence(failed("RuntimeError", "CUDA out of memory", statement='raise RuntimeError("CUDA out of memory")')),
         "uncaught-exception",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "no memory on the GPU, by its words": (
         evidence(failed("RuntimeError", "CUDA error: out of memory")),
         "gpu-out-of-memory",
-        0.7,
-        0.9,
+        Grade.LIKELY,
+        Grade.CONSISTENT,
     ),
     "too many open files": (
         evidence(failed("OSError", "[Errno 24] Too many open files: 'x'")),
         "too-many-open-files",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "too many threads": (
         evidence(
             failed("RuntimeError", "can't start new thread"), surroundings=Surroundings(threads=100, threads_limit=100)
         ),
         "too-many-processes",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "decoy text an hour ago": (
         evidence(
@@ -420,36 +455,41 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             said=(said("CUDA out of memory", before_s=3600),),
         ),
         "nonzero-exit",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     # children
     "a worker out of memory": (
         evidence(LOADER, children=(child(9),), memory=memory(1)),
         "cgroup-out-of-memory",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "a worker killed by hand": (evidence(LOADER, children=(child(9),), memory=memory(0)), "killed", 0.9, 0.98),
+    "a worker killed by hand": (
+        evidence(LOADER, children=(child(9),), memory=memory(0)),
+        "killed",
+        Grade.COUNTED,
+        Grade.NAMED,
+    ),
     "a worker with a null pointer": (
         evidence(LOADER, children=(child(11, signals=(msgspec.structs.replace(NULL, pid=900),)),)),
         "segmentation-fault",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
-    "a worker that left": (evidence(LOADER, children=(child(4 << 8),)), "worker-died", 0.8, 0.98),
-    "a worker that nobody saw": (evidence(LOADER), "worker-died", 0.6, 0.9),
+    "a worker that left": (evidence(LOADER, children=(child(4 << 8),)), "worker-died", Grade.CONSISTENT, Grade.NAMED),
+    "a worker that nobody saw": (evidence(LOADER), "worker-died", Grade.INFERRED, Grade.CONSISTENT),
     "a pool whose worker was killed, and that ended the others": (
         evidence(POOL, children=(child(9, pid=901, before_s=2), child(15, pid=902)), memory=memory(0)),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a shell whose command died": (
         evidence(exited(137, role="command"), children=(child(9, before_s=0.1),), memory=memory(1)),
         "cgroup-out-of-memory",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a program that looked at its child's exit code": (
         evidence(
@@ -457,14 +497,14 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             children=(child(11, signals=(msgspec.structs.replace(NULL, pid=900),)),),
         ),
         "segmentation-fault",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a queue that broke": (
         evidence(failed("EOFError", "", statement="queue.get()"), children=(child(9),), memory=memory(0)),
         "killed",
-        0.9,
-        0.98,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     "a child's own exception": (
         evidence(
@@ -472,21 +512,21 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             children=(child(1 << 8, raised=raised("ValueError", "bad label", where="child")),),
         ),
         "uncaught-exception",
-        0.85,
-        1,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
     "an exception of its own, long after a worker died": (
         evidence(failed("ValueError", "bad label"), children=(child(9, before_s=3000),), memory=memory(0)),
         "uncaught-exception",
-        0.9,
-        1,
+        Grade.COUNTED,
+        Grade.NAMED,
     ),
     # ranks
     "a rank out of memory, the other ended by the agent": (
         many(rank(1, signalled(9, at_ns=before(3))), rank(0, signalled(15)), memory=memory(1)),
         "cgroup-out-of-memory",
-        0.85,
-        0.98,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
     "a rank with an exception, the other lost its peer": (
         many(
@@ -494,8 +534,8 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
             rank(0, failed("RuntimeError", "Connection closed by peer [10.0.0.2]:4711")),
         ),
         "uncaught-exception",
-        0.85,
-        1,
+        Grade.CONSISTENT,
+        Grade.NAMED,
     ),
 }
 
@@ -504,7 +544,7 @@ LOOK_ALIKES: dict[str, tuple[Evidence, str, float, float]] = {
 def test_look_alikes_are_told_apart(name: str) -> None:
     seen, cause, least, most = LOOK_ALIKES[name]
     diagnosis = ranking.diagnose(seen)
-    assert (diagnosis.cause, least <= diagnosis.confidence <= most) == (cause, True), diagnosis
+    assert (diagnosis.cause, least <= Grade[diagnosis.grade.upper()] <= most) == (cause, True), diagnosis
 
 
 WELL = {
@@ -553,13 +593,13 @@ def test_what_else_it_may_have_been_is_a_candidate() -> None:
 
 def test_a_worker_whose_cause_is_almost_known_is_no_sure_answer() -> None:
     rules = [
-        rule("worker-died", verdict("worker-died", 0.95), generality=2),
-        rule("killed", verdict("killed", 0.55), generality=1),
-        rule("gpu-fault", verdict("gpu-fault", 0.5)),
+        rule("worker-died", verdict("worker-died", Grade.COUNTED), generality=2),
+        rule("killed", verdict("killed", Grade.REMOTE), generality=1),
+        rule("gpu-fault", verdict("gpu-fault", Grade.REMOTE)),
     ]
     diagnosis = ranking.diagnose(evidence(LOADER, children=(child(9),)), rules)
     assert (diagnosis.cause, diagnosis.candidates) == ("worker-died", ("killed", "gpu-fault"))
-    assert diagnosis.confidence <= 0.7
+    assert diagnosis.grade == "inferred"
 
 
 def test_what_was_ruled_out_says_by_which_number() -> None:
@@ -595,12 +635,12 @@ def rule(cause: str, answer: Answer | Exception, **more: Any) -> Rule:
     return Rule(cause=cause, diagnose=diagnose, explanation="", remedy="", module="theirs.rules", **more)
 
 
-def verdict(cause: str, confidence: float, *, source: str = facts.EXIT_STATUS, **more: Any) -> Verdict:
-    return Verdict(cause=cause, confidence=confidence, title="It died", because=(Fact(source, 1.0, "x"),), **more)
+def verdict(cause: str, grade: Grade, *, source: str = facts.EXIT_STATUS, **more: Any) -> Verdict:
+    return Verdict(cause=cause, grade=grade, title="It died", because=(Fact(source, 1.0, "x"),), **more)
 
 
 def test_a_broken_rule_does_not_silence_the_others() -> None:
-    rules = [rule("mine", ValueError("oh")), rule("killed", verdict("killed", 0.9))]
+    rules = [rule("mine", ValueError("oh")), rule("killed", verdict("killed", Grade.CONSISTENT))]
     diagnosis = ranking.diagnose(evidence(signalled(9)), rules)
     assert diagnosis.cause == "killed"
     [unseen] = diagnosis.not_observable
@@ -610,41 +650,44 @@ def test_a_broken_rule_does_not_silence_the_others() -> None:
 
 
 def test_a_verdict_by_text_alone_is_never_sure() -> None:
-    rules = [rule("disk-full", verdict("disk-full", 0.99, source=facts.CONSOLE))]
+    rules = [rule("disk-full", verdict("disk-full", Grade.NAMED, source=facts.CONSOLE))]
     assert ranking.diagnose(evidence(exited(1)), rules).confidence < 0.9
 
 
 def test_a_consequence_never_wins_over_a_cause() -> None:
     rules = [
-        rule("terminated", verdict("terminated", 0.97, is_consequence=True)),
-        rule("stalled", verdict("stalled", 0.7)),
+        rule("terminated", verdict("terminated", Grade.NAMED, is_consequence=True)),
+        rule("stalled", verdict("stalled", Grade.INFERRED)),
     ]
     assert ranking.diagnose(evidence(signalled(15)), rules).cause == "stalled"
 
 
 def test_a_weak_explanation_does_not_replace_what_is_certain() -> None:
     rules = [
-        rule("uncaught-exception", verdict("uncaught-exception", 0.97)),
-        rule("disk-full", verdict("disk-full", 0.4)),
+        rule("uncaught-exception", verdict("uncaught-exception", Grade.NAMED)),
+        rule("disk-full", verdict("disk-full", Grade.REMOTE)),
     ]
     assert ranking.diagnose(evidence(exited(1)), rules).cause == "uncaught-exception"
 
 
 def test_two_causes_near_to_each_other_are_left_open() -> None:
-    rules = [rule("gpu-fault", verdict("gpu-fault", 0.8)), rule("disk-full", verdict("disk-full", 0.7))]
+    rules = [
+        rule("gpu-fault", verdict("gpu-fault", Grade.LIKELY)),
+        rule("disk-full", verdict("disk-full", Grade.INFERRED)),
+    ]
     diagnosis = ranking.diagnose(evidence(exited(1)), rules)
     assert (diagnosis.cause, diagnosis.candidates) == ("unknown", ("gpu-fault", "disk-full"))
 
 
 def test_a_verdict_may_demand_a_state() -> None:
-    rules = [rule("scheduler-preempted", verdict("scheduler-preempted", 0.9, state="preempted"))]
+    rules = [rule("scheduler-preempted", verdict("scheduler-preempted", Grade.CONSISTENT, state="preempted"))]
     assert ranking.diagnose(evidence(signalled(15)), rules).state == "preempted"
 
 
 def test_only_rules_of_the_living_are_asked_about_the_living() -> None:
     rules = [
-        rule("stalled", verdict("stalled", 0.9), is_of_the_living=True),
-        rule("killed", verdict("killed", 0.95)),
+        rule("stalled", verdict("stalled", Grade.CONSISTENT), is_of_the_living=True),
+        rule("killed", verdict("killed", Grade.COUNTED)),
     ]
     alive = evidence(End(pid=PID, is_alive=True, at_ns=END_NS), state="running")
     assert ranking.diagnose(alive, rules).cause == "stalled"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, SURE
+from holter.diagnosis.grades import SURE
 from holter.diagnosis.loading import load_rules
 from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import (
@@ -187,7 +187,7 @@ def test_a_verdict_is_sure_where_every_rival_could_be_looked_at(
 def test_a_fault_that_the_kernel_would_have_written_down_was_sent() -> None:
     told = diagnose(evidence(signalled(11), kernel_log=KernelLog(tells_faults=True), surroundings=DEAF))
 
-    assert (told.cause, told.confidence, told.candidates) == ("killed", CONSISTENT, ("segmentation-fault",))
+    assert (told.cause, told.grade, told.candidates) == ("killed", "consistent", ("segmentation-fault",))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_fault_of_an_unknown_thread_at_the_same_moment_was_its_own() -> None:
 
     told = diagnose(evidence(signalled(11), kernel_log=KernelLog(lines=(line,), tells_faults=True), surroundings=DEAF))
 
-    assert (told.cause, told.confidence) == ("segmentation-fault", CONSISTENT)
+    assert (told.cause, told.grade) == ("segmentation-fault", "consistent")
 
 
 def test_whoever_waited_for_a_process_knows_that_it_was_too_small_to_be_the_victim() -> None:
@@ -254,7 +254,7 @@ def test_a_thread_that_could_not_be_started_from_outside_may_have_lacked_memory(
     )
     told = diagnose(evidence(command(1), said=lines, surroundings=DEAF, state="failed"))
 
-    assert (told.cause, told.confidence) == ("too-many-processes", LIKELY)
+    assert (told.cause, told.grade) == ("too-many-processes", "likely")
     assert told.candidates == ("allocation-refused",)
 
 
@@ -313,7 +313,7 @@ def test_a_division_of_floats_traps_in_silence() -> None:
     log = KernelLog(tells_faults=True)
     told = diagnose(evidence(signalled(8), kernel_log=log, surroundings=Surroundings(heeded=(2,))))
 
-    assert (told.cause, told.confidence, told.candidates) == ("killed", INFERRED, ("arithmetic-fault",))
+    assert (told.cause, told.grade, told.candidates) == ("killed", "inferred", ("arithmetic-fault",))
 
 
 def test_another_process_s_fault_is_not_that_of_one_which_another_signal_ended() -> None:

@@ -2050,6 +2050,8 @@ export interface components {
             ruled_out: components["schemas"]["RuledOut"][];
             not_observable: components["schemas"]["UnseenJson"][];
             stack: string[];
+            /** @default  */
+            grade: string;
             /** @default [] */
             curves: string[];
             /** @default null */

@@ -10,13 +10,14 @@ from holter.catalog.read.fatal_cell import fatal_cell
 from holter.catalog.read.journal_account import testimony
 from holter.catalog.read.run_view import LoadedRun
 from holter.catalog.read.stacks import stack_of
+from holter.diagnosis.grades import CONSISTENT, confidence_of
 from holter.model.evidence import ALL_ASKED, REQUESTS, Evidence, Memory
 from holter.model.records import CellStarted, Looked
 from holter.model.state import FINISHED, RUNNING
 from holter.model.verdicts import Diagnosis, Explanation, Fact, FatalCell, MemoryLimit, NotObservable
 
 WORTH_SAYING = 0.1
-LEFT_IN_ORDER = 0.8
+LEFT_IN_ORDER = confidence_of(CONSISTENT)
 """How sure it is that a program which left in order left with 0 and of itself, where nobody could see one of both."""
 MOST_PRINTED = 8
 MOST_TEXT = 20_000

@@ -26,6 +26,7 @@ def told(row: RunRow, found: Explanation, *, marks: Sequence[Marked]) -> dict[st
         "state": row.state,
         "cause": diagnosis.cause,
         "confidence": round(diagnosis.confidence, 3),
+        "grade": diagnosis.grade,
         "candidates": diagnosis.candidates,
         "title": diagnosis.title,
         "evidence": diagnosis.evidence,

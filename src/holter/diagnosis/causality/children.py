@@ -33,12 +33,14 @@ from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
+from holter.model.verdicts import Grade
 
 WITHIN_S = 30.0
 """How long ago a child may have died of which a library, a broken pipe, the program's own words or its code tell."""
 NOTICED_WITHIN_S = 2.0
-"""A death may be written down this much later than the exception that it led to; without words, only a little."""
+"""A death may be written down this much later than the exception that it led to."""
 NOTICED_BY_TIME_S = 0.3
+"""The same where no words connect both: then only the time does, and it has to be short."""
 TIMEOUT_CODE, XARGS_CODE = 124, 125
 AT_ONCE_S, SOON_S = 2.0, 15.0
 WENT_ON_S, WENT_ON_LONG_S = 1.0, 3.0
@@ -56,7 +58,7 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
 
     evidence: Evidence
     """About the child."""
-    likelihood: float
+    likelihood: Grade
     """That its death is why the subject ended."""
 
 
@@ -88,7 +90,7 @@ def has_unheard_child(evidence: Evidence) -> bool | None:
     return None if most_rss_bytes is None else True
 
 
-def may_have_lost_a_child(evidence: Evidence) -> float | None:
+def may_have_lost_a_child(evidence: Evidence) -> Grade | None:
     """How sure a verdict on the subject may be at most where it may have looked at a child, or waited for one, whose
     end nobody else saw; None where there was none, or it said itself what its run came to."""
     end, is_unheard = evidence.subject, has_unheard_child(evidence)
@@ -263,27 +265,27 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
     if end.raised is not None and type_names(end.raised) & _OWN_ACTS:
         return None
     near = [child for child in evidence.children if child.pid != end.pid and _died_of_itself(child, evidence)]
-    likely = [child for child in near if weigh(child, end)]
+    likely = [(child, weight) for child in near if (weight := weigh(child, end)) is not None]
     if not likely:
         return _unseen_victim(evidence, end)
-    child = min(likely, key=lambda each: each.at_ns)
+    child, weight = min(likely, key=lambda each: each[0].at_ns)
     most = _most_likely(evidence, child, end)
-    return Suspect(evidence=about(evidence, child), likelihood=min(weigh(child, end), most)) if most else None
+    return Suspect(evidence=about(evidence, child), likelihood=min(weight, most)) if most else None
 
 
-def weigh(child: End, end: End) -> float:
-    """How likely the death of the one led to the end of the other, by their times; 0 for not at all."""
+def weigh(child: End, end: End) -> Grade | None:
+    """How likely the death of the one led to the end of the other, by their times; None for not at all."""
     delay_s = (decided_ns(end) - child.at_ns) / 1e9
     went_on_s = ((end.last_row_ns or 0) - child.at_ns) / 1e9
     if not -NOTICED_BY_TIME_S <= delay_s <= (WITHIN_S if has_waited(end) else SOON_S):
-        return 0.0
+        return None
     if has_waited(end):
         return LIKELY if went_on_s > WENT_ON_S else WAITED
     has_own_code = _has_own_code(end, child)
     if delay_s <= AT_ONCE_S and went_on_s <= (0 if has_own_code else WENT_ON_S):
         return PROBABLE if chose(end) else LIKELY
     if not chose(end):
-        return 0.0 if went_on_s > WENT_ON_LONG_S else POSSIBLE
+        return None if went_on_s > WENT_ON_LONG_S else POSSIBLE
     # Where it logs no rows, nobody knows whether it went on; words of its own are about something else then.
     is_apart = has_own_code or went_on_s > WENT_ON_S or (end.last_row_ns is None and end.raised is not None)
     return POSSIBLE if is_apart else LIKELY
@@ -298,7 +300,7 @@ def _has_own_code(end: End, child: End) -> bool:
     return is_program and end.raised is None and left_with(end) not in usual
 
 
-def _most_likely(evidence: Evidence, child: End, end: End, /) -> float:
+def _most_likely(evidence: Evidence, child: End, end: End, /) -> Grade | None:
     """What is left of that where the subject went on printing, or may have killed the child itself, as programs do when
     they are done."""
     if _printed_on(evidence, child, end):
@@ -306,7 +308,7 @@ def _most_likely(evidence: Evidence, child: End, end: End, /) -> float:
     if child.signal != signal.SIGKILL or _was_for_memory(child, about(evidence, child)):
         return WAITED
     if child.parent_signal == signal.SIGKILL or not (chose(end) or has_waited(end)):
-        return 0.0
+        return None
     return LIKELY if has_waited(end) or child.parent_signal is not None else POSSIBLE
 
 
@@ -346,7 +348,7 @@ def _unseen_victim(evidence: Evidence, end: End) -> Suspect | None:
     if evidence.is_watched or not has_unseen_victim(evidence):
         return None
     child = _unheard(end, signal.SIGKILL, source=BY_COUNTERS)
-    return Suspect(evidence=about(evidence, child), likelihood=min(weigh(child, end), LIKELY))
+    return Suspect(evidence=about(evidence, child), likelihood=min(weigh(child, end) or POSSIBLE, LIKELY))
 
 
 def has_unseen_victim(evidence: Evidence) -> bool:

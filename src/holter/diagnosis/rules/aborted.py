@@ -31,12 +31,12 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     end, line = evidence.subject, last_words(evidence, "aborts")
     unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
-    confidence = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
+    grade = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
     because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
     return Verdict(
         cause=CAUSE,
-        confidence=min(confidence, crash.ending.certainty),
+        grade=min(grade, crash.ending.certainty),
         title=words.sentence(f"{words.process(end)} aborted itself{said}"),
         because=tuple(because)[:5],
     )

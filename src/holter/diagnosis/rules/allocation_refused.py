@@ -24,7 +24,7 @@ from holter.diagnosis.rivals import OPEN
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end, says_at_its_end, type_names
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "allocation-refused"
 ADVICE = (raise_address_space, check_shape, stream_data, SMALLER_NUMBERS, smaller_batch)
@@ -32,6 +32,7 @@ CURVES = ("rss", "host-memory")
 LIMITED, ABSURD, BY_TYPE, BARE, BY_WORDS = NAMED, NAMED, COUNTED, COUNTED, CONSISTENT
 ABORTED, PRINTED, UNSEEN = COUNTED, LIKELY, INFERRED
 NEAR = 0.75
+"""Of the address space in use: what is asked for at once may be more than what is left."""
 _GPUS = ("cuda", "gpu", "hip", "mps")
 
 
@@ -40,15 +41,15 @@ def diagnose(evidence: Evidence) -> Answer:
     raised = evidence.subject.raised
     if raised is None:
         return _by_abort(evidence)
-    confidence = _confidence(evidence, raised)
-    if confidence is None:
+    grade = _grade(evidence, raised)
+    if grade is None:
         if "MemoryError" in type_names(raised) and is_own_raise(raised):
             return RuledOut(cause=CAUSE, because="the program's own code raised that MemoryError")
         return None
-    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence >= BARE)])
+    return _verdict(evidence, grade, [facts.of_exception(raised, is_type_decisive=grade >= BARE)])
 
 
-def _confidence(evidence: Evidence, raised: Raised) -> float | None:
+def _grade(evidence: Evidence, raised: Raised) -> Grade | None:
     text = foreign_text(raised)
     is_of_a_gpu = any(name in text.lower() for name in _GPUS)
     if not text or (is_of_a_gpu and not says(text, "array-refused")):
@@ -113,12 +114,12 @@ def asked_bytes(text: str) -> float | None:
     return float(plain[1]) if plain else None
 
 
-def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     status = facts.of_status(evidence.subject)
     because = dict.fromkeys([*found, *_limit_facts(evidence), *facts.of_available(evidence), status])
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(evidence),
         because=tuple(because)[:5],
     )
@@ -149,7 +150,7 @@ def _limit_facts(evidence: Evidence) -> list[Fact]:
     return [facts.fact(facts.LIMITS, at_ns, f"{used}the address space's limit of {limit} (RLIMIT_AS) was in use")]
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A program may say it at its end and nobody looked; a thread is refused for want of room for its stack as well."""
     end, raised = evidence.subject, evidence.subject.raised
     if verdict.is_vague and says_at_its_end(evidence, "memory-lacking"):

@@ -14,7 +14,7 @@ from holter.diagnosis.crashes import may_be_untold
 from holter.diagnosis.remedies.program import see_native_stack
 from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "arithmetic-fault"
 ADVICE = ("check for integer division by zero in native code: an empty array or a length of 0", see_native_stack)
@@ -35,7 +35,7 @@ def diagnose(evidence: Evidence) -> Answer:
     who = words.process(evidence.subject)
     return Verdict(
         cause=CAUSE,
-        confidence=crash.confidence,
+        grade=crash.grade,
         title=words.sentence(f"{who} {_what(crash)} in native code{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
     )
@@ -47,6 +47,6 @@ def _what(crash: crashes.Crash) -> str:
     return "divided integers by zero" if code in OF_INTEGERS else OF_FLOATS.get(code, "divided by zero")
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Linux writes down a division of integers; floating point, for which a program has to ask, traps in silence."""
     return EVEN if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGFPE) else None

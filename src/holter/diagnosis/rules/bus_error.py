@@ -13,7 +13,7 @@ from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.diagnosis.remedies.outside import CHECK_DISK
 from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Caught, Disk, Evidence
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "bus-error"
 GENERALITY = 1
@@ -39,7 +39,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=f"{disk.path} was not truncated; its disk has no room for its pages")
     return Verdict(
         cause=CAUSE,
-        confidence=min(crash.confidence, _most(evidence, caught, disk)),
+        grade=min(crash.grade, _most(evidence, caught, disk)),
         title=words.sentence(
             f"{words.process(evidence.subject)} crashed{crashes.where(evidence, crash)}: {_what(crash)}"
         ),
@@ -47,7 +47,7 @@ def diagnose(evidence: Evidence) -> Answer:
     )
 
 
-def _most(evidence: Evidence, caught: Caught | None, disk: Disk | None, /) -> float:
+def _most(evidence: Evidence, caught: Caught | None, disk: Disk | None, /) -> Grade:
     """What it can be at most: a page of a file that is written may also lack a block on a full disk, and
     one that can't be read looks the same to who can't read the kernel's log."""
     is_unread = evidence.kernel_log is None and (caught is None or disk is None or not spaces.is_cut(disk, caught))

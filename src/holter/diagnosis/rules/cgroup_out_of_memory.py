@@ -25,7 +25,7 @@ from holter.diagnosis.remedies.memory import LESS_MEMORY, SMALLER_NUMBERS, fewer
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.scheduling import of_job, says_out_of_memory
 from holter.model.evidence import Evidence, OomKill
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
 CAUSE = "cgroup-out-of-memory"
 EXCLUDES = ("killed",)
@@ -53,7 +53,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=_unmoved(kill))
     if is_scarce(evidence) and not has_reached_limit(evidence):
         return None
-    return _verdict(evidence, kill, _confidence(evidence, kill))
+    return _verdict(evidence, kill, _grade(evidence, kill))
 
 
 def _by_scheduler(evidence: Evidence) -> Verdict:
@@ -65,7 +65,7 @@ def _by_scheduler(evidence: Evidence) -> Verdict:
     found = [*(of_job(job, end.at_ns) if job else ()), facts.of_status(end), *facts.of_own(evidence)]
     return Verdict(
         cause=CAUSE,
-        confidence=NAMED,
+        grade=NAMED,
         title=words.sentence(f"Linux killed {words.process(end)}: {name} had used up its memory limit{most}"),
         because=tuple(found[:5]),
     )
@@ -75,7 +75,7 @@ def _is_of_a_cgroup(report: OomKill) -> bool:
     return report.constraint == MEMCG or (not report.constraint and bool(report.limited_cgroup))
 
 
-def _confidence(evidence: Evidence, kill: Kill) -> float:
+def _grade(evidence: Evidence, kill: Kill) -> Grade:
     if has_greater_neighbour(evidence):
         return DOUBTFUL
     if kill.deaths > (kill.counted or 0):
@@ -106,10 +106,10 @@ def _unmoved(kill: Kill) -> str:
     return f"oom_kill{where} did not move"
 
 
-def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
+def _verdict(evidence: Evidence, kill: Kill, grade: Grade, /) -> Verdict:
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(evidence, kill),
         because=_because(evidence, kill),
     )
@@ -139,7 +139,7 @@ def _because(evidence: Evidence, kill: Kill) -> tuple[Fact, ...]:
     return tuple([*found, *facts.of_own(evidence), *facts.of_holders(memory.holders, memory.holders_ns or at_ns)][:5])
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Who fails may have looked at a child first, whose end nobody else saw."""
     is_open = verdict.is_vague and find_lost_child(evidence) is None
     return may_have_lost_a_child(evidence) if is_open else None

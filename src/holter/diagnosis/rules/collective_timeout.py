@@ -16,7 +16,7 @@ from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.several import same_batches
 from holter.diagnosis.texts import is_own_raise, line_near_end
 from holter.model.evidence import End, Evidence, Said
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "collective-timeout"
 ADVICE = (
@@ -47,14 +47,14 @@ def diagnose(evidence: Evidence) -> Answer:
     found += [facts.of_console(line)] if line else []
     return Verdict(
         cause=CAUSE,
-        confidence=_confidence(end, laggard, line),
+        grade=_grade(end, laggard, line),
         title=_title(end, laggard),
         because=testimony.few([*tell_laggard(evidence), *found, facts.of_status(end)]),
         is_consequence=only_passed_on(evidence),
     )
 
 
-def _confidence(end: End, laggard: End | None, line: Said | None) -> float:
+def _grade(end: End, laggard: End | None, line: Said | None) -> Grade:
     if end.raised is not None:
         return COUNTED if laggard is not None or "Dist" in end.raised.type else CONSISTENT
     return COUNTED if line is not None and laggard is not None else CONSISTENT

@@ -11,7 +11,7 @@ from holter.diagnosis.causality.ends import lost_a_peer
 from holter.diagnosis.grades import COUNTED, INFERRED
 from holter.diagnosis.rivals import OPEN
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, RuledOut, Verdict
+from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
 
 CAUSE = "connection-lost"
 ADVICE = ("check the network to the server; nothing is lost: holter sync sends what is missing",)
@@ -36,7 +36,7 @@ def diagnose(evidence: Evidence) -> Answer:
     return _verdict(evidence, INFERRED, "Nothing more was heard from the run, and its machine can't be seen from here")
 
 
-def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, title: str, /) -> Verdict:
     end = evidence.subject
     name = f" of {end.host}" if end.host else ""
     late_s = (evidence.ended_ns - end.at_ns) / 1e9
@@ -46,12 +46,12 @@ def _verdict(evidence: Evidence, confidence: float, title: str, /) -> Verdict:
         found.append(facts.fact("server", evidence.ended_ns, "no data arrives from there"))
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=title,
         because=testimony.few([*found, *testimony.of_steps(end)]),
     )
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Who loses the other end of a connection did not die first; where nobody else is known to have, it may be so."""
     return OPEN if verdict.is_vague and lost_a_peer(evidence.subject) else None

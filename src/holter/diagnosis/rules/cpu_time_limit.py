@@ -16,7 +16,7 @@ from holter.diagnosis.remedies.limits import raise_cpu_time
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.rivals import EVEN
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "cpu-time-limit"
 ADVICE = (raise_cpu_time, resume)
@@ -33,8 +33,8 @@ def diagnose(evidence: Evidence) -> Answer:
     if ending.signal == signal.SIGXCPU and not ending.is_sent:
         if has_no_cpu_limit(evidence):
             return RuledOut(cause=CAUSE, because="it had no CPU time limit")
-        confidence = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
-        return _verdict(evidence, ending, min(confidence, ending.certainty))
+        grade = SEEN if ending.caught else LIMITED if _limit(evidence) is not None else BY_STATUS
+        return _verdict(evidence, ending, min(grade, ending.certainty))
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
         return _verdict(evidence, ending, min(BY_USE, ending.certainty))
     if ending.signal == signal.SIGKILL and may_have_used_all(evidence):
@@ -64,12 +64,12 @@ def _was_warned(evidence: Evidence) -> bool:
     return warning is not None and not warning.is_sent and (end.at_ns - warning.at_ns) / 1e9 < WARNED_WITHIN_S
 
 
-def _verdict(evidence: Evidence, ending: Ending, confidence: float, /) -> Verdict:
+def _verdict(evidence: Evidence, ending: Ending, grade: Grade, /) -> Verdict:
     end, limit = evidence.subject, _limit(evidence)
     of = f" of {limit:,} s" if limit is not None else ""
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"{words.process(end)} used up its CPU time limit{of}"),
         because=(*_facts(evidence, ending), facts.of_status(end)),
     )
@@ -87,6 +87,6 @@ def _facts(evidence: Evidence, ending: Ending) -> list[Fact]:
     return found
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """At the hard limit Linux kills; nobody knows how much of it a child had used."""
     return EVEN if verdict.cause == "killed" and may_have_used_all(evidence) else None

@@ -22,7 +22,7 @@ from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, lines_near_end, may_be_error, says_at_its_end, type_names
 from holter.model.evidence import Disk, Evidence, Said
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "disk-full"
 ADVICE = (
@@ -56,16 +56,16 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because=f"the database says that it or the disk is full, and {_room(evidence)}")
     if found is not None or says(text, "disk-full"):
         is_sure = found is not None and found.is_sure
-        confidence = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
-        return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=is_sure)])
+        grade = SEEN if disk else BY_NUMBER if is_sure else BY_WORDS
+        return _verdict(evidence, disk, grade, [facts.of_exception(raised, is_type_decisive=is_sure)])
     if errnos.find_errno(raised, errno.EFBIG):
         return RuledOut(cause=CAUSE, because="the file size limit was reached (EFBIG), not the end of the disk")
     if not says(text, "write-failed"):
         return None
     if disk is None and _was_looked_at(evidence):
         return RuledOut(cause=CAUSE, because=f"a write failed, but {_room(evidence)}")
-    confidence = HIDDEN if disk else HIDDEN_UNSEEN
-    return _verdict(evidence, disk, confidence, [facts.of_exception(raised, is_type_decisive=False)])
+    grade = HIDDEN if disk else HIDDEN_UNSEEN
+    return _verdict(evidence, disk, grade, [facts.of_exception(raised, is_type_decisive=False)])
 
 
 def _was_looked_at(evidence: Evidence) -> bool:
@@ -113,8 +113,8 @@ def _by_reader(evidence: Evidence, raised: Raised) -> Verdict | None:
     told = _by_output(evidence)
     if told is None or failed is None:
         return told
-    confidence = max(told.confidence, SAID_BY_A_CHILD)
-    return msgspec.structs.replace(told, confidence=confidence, because=(*told.because, facts.of_status(failed)))
+    grade = max(told.grade, SAID_BY_A_CHILD)
+    return msgspec.structs.replace(told, grade=grade, because=(*told.because, facts.of_status(failed)))
 
 
 def _by_silence(evidence: Evidence) -> Verdict | None:
@@ -135,12 +135,12 @@ def _by_argument(evidence: Evidence, raised: Raised) -> Verdict | None:
     return _verdict(evidence, disk, GIVEN, found) if disk else None
 
 
-def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, found: list[Fact], /) -> Verdict:
     end = evidence.subject
     seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(evidence, disk),
         because=tuple(dict.fromkeys((*found, *seen, facts.of_status(end)))),
     )
@@ -164,7 +164,7 @@ def _room(evidence: Evidence) -> str:
     return f"{words.size(least.free_bytes or 0)} was free at {least.path}" if least else "no file system was full"
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A program may say it at its end and nobody looked; a failed command, or native code that leaves by itself,
     says so on a console that nobody kept."""
     end = evidence.subject

@@ -18,7 +18,7 @@ from holter.diagnosis.remedies.program import find_nan, lower_learning_rate
 from holter.diagnosis.texts import source_line, type_names, whole_text
 from holter.model.evidence import Evidence, NonFinite
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "diverged"
 ADVICE = (find_nan, lower_learning_rate, resume)
@@ -33,12 +33,12 @@ def diagnose(evidence: Evidence) -> Answer:
     if ended_well(end) or end.signal is not None or (end.raised is None and not left_with(end)):
         return None
     bad = _last_bad(evidence)
-    confidence = _confidence(evidence, bad)
-    if confidence is None:
+    grade = _grade(evidence, bad)
+    if grade is None:
         return None
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(end.raised, bad),
         because=testimony.few(_because(evidence, bad)),
     )
@@ -50,15 +50,15 @@ def _last_bad(evidence: Evidence) -> NonFinite | None:
     return min(bad, key=lambda each: (not says(each.key, "metric-of-loss"), each.at_ns), default=None)
 
 
-def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
+def _grade(evidence: Evidence, bad: NonFinite | None) -> Grade | None:
     end = evidence.subject
     if end.raised is None:
-        return _confidence_of_exit(evidence, bad)
+        return _grade_of_exit(evidence, bad)
     mentions = _mentions(end.raised)
     if bad is not None and mentions:
         return COUNTED
     if mentions and type_names(end.raised) & (_BY_NATURE | {"LinAlgError"}):
-        return _confidence_of_arithmetic(end.raised)
+        return _grade_of_arithmetic(end.raised)
     if "returned nan values" in end.raised.message:
         return CONSISTENT
     if bad is None or not type_names(end.raised) & _GIVES_UP:
@@ -70,14 +70,14 @@ def _confidence(evidence: Evidence, bad: NonFinite | None) -> float | None:
     return INFERRED if type_names(end.raised) & {"AssertionError"} and _was_finite(bad) else None
 
 
-def _confidence_of_arithmetic(error: Raised) -> float | None:
+def _grade_of_arithmetic(error: Raised) -> Grade | None:
     """A division by zero is a mistake about any numbers; what overflows or is no number may be the training's."""
     if says(_check(error), "own-numbers"):
         return CONSISTENT
     return None if "divide by zero" in error.message else INFERRED
 
 
-def _confidence_of_exit(evidence: Evidence, bad: NonFinite | None) -> float | None:
+def _grade_of_exit(evidence: Evidence, bad: NonFinite | None) -> Grade | None:
     finished = evidence.subject.finished
     said = finished.exit_text if finished else ""
     if says(said, "not-finite") and bad is not None:

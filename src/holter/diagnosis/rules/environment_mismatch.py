@@ -37,7 +37,7 @@ def diagnose(evidence: Evidence) -> Answer:
     is_sure = bool(type_names(end.raised) & _IMPORTS) or what == "the GPU driver and the CUDA build"
     return Verdict(
         cause=CAUSE,
-        confidence=NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
+        grade=NAMED if is_sure and is_soon else CONSISTENT if is_soon or is_sure else INFERRED,
         title=f"{words.sentence(what)} do not fit together: {words.quote(end.raised.message, 140)}",
         because=testimony.few(_because(evidence, is_sure)),
     )

@@ -16,7 +16,7 @@ from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
 from holter.diagnosis.rivals import UNLIKELY
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
 CAUSE = "gpu-fault"
 ADVICE = (
@@ -39,18 +39,18 @@ def diagnose(evidence: Evidence) -> Answer:
     match = in_exception(evidence, "gpu-hardware-fault")
     if not xids and not lost and match is None:
         return _absent(evidence)
-    confidence = _confidence(evidence, xids)
-    if confidence is None:
+    grade = _grade(evidence, xids)
+    if grade is None:
         return None
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(xids, lost),
         because=testimony.few(_because(evidence, xids, lost)),
     )
 
 
-def _confidence(evidence: Evidence, xids: list[KernelLine]) -> float | None:
+def _grade(evidence: Evidence, xids: list[KernelLine]) -> Grade | None:
     end, gpu = evidence.subject, evidence.gpu
     speaks = end.raised is not None and says(f"{end.raised.type}: {end.raised.message}", "gpu-spoken-of")
     is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
@@ -111,7 +111,7 @@ def _absent(evidence: Evidence) -> Answer:
     return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """What a GPU's library complains of may be the GPU's own failure, which its events and Linux's log would tell."""
     was_looked_at = bool(evidence.gpu or evidence.kernel_log)
     return UNLIKELY if verdict.is_vague and not was_looked_at and in_exception(evidence, "gpu-spoken-of") else None

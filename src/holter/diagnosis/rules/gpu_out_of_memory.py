@@ -25,7 +25,7 @@ from holter.diagnosis.remedies.memory import (
 from holter.diagnosis.texts import foreign_text, is_own_raise, line_near_end
 from holter.model.evidence import Evidence
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "gpu-out-of-memory"
 ADVICE = (
@@ -48,13 +48,13 @@ def diagnose(evidence: Evidence) -> Answer:
     if raised is None:
         line = line_near_end(evidence, "gpu-memory-refused") if left_with(evidence.subject) else None
         return _verdict(evidence, PRINTED, [facts.of_console(line)]) if line else None
-    confidence = _confidence(raised)
-    if confidence is None:
+    grade = _grade(raised)
+    if grade is None:
         return None
-    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence == BY_TYPE)])
+    return _verdict(evidence, grade, [facts.of_exception(raised, is_type_decisive=grade == BY_TYPE)])
 
 
-def _confidence(raised: Raised) -> float | None:
+def _grade(raised: Raised) -> Grade | None:
     """None where it is about something else, such as the host's memory."""
     text = foreign_text(raised)
     if not text or says(text, "memory-of-cpu"):
@@ -68,11 +68,11 @@ def _confidence(raised: Raised) -> float | None:
     return BY_LIBRARY if says(text, "gpu-memory-refused-to-library") else None
 
 
-def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     others = _others(evidence)
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(evidence, others),
         because=(*found, *_holder_facts(evidence), *_shared_facts(evidence), facts.of_status(evidence.subject))[:5],
         contributing=("gpu-shared",) if others else (),

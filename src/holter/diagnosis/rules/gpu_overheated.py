@@ -44,7 +44,7 @@ def diagnose(evidence: Evidence) -> Answer:
         found.append(facts.fact(facts.GPU, at_ns, f"GPU {words.listed([str(n) for n in gpu.lost])} no longer answers"))
     return Verdict(
         cause=CAUSE,
-        confidence=COUNTED if slowed_s >= _LONG_S else LIKELY,
+        grade=COUNTED if slowed_s >= _LONG_S else LIKELY,
         title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
     )

@@ -31,16 +31,16 @@ def diagnose(evidence: Evidence) -> Answer:
     line = line_near_end(evidence, "gpu-program-fault") if evidence.subject.signal in _ABORTED else None
     xid = _own_xid(evidence)
     if match:
-        what, confidence = match[0], NAMED if xid else COUNTED
+        what, grade = match[0], NAMED if xid else COUNTED
     elif line:
-        what, confidence = line.text, COUNTED if xid else LIKELY
+        what, grade = line.text, COUNTED if xid else LIKELY
     elif xid and xid.pid:
-        what, confidence = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", CONSISTENT
+        what, grade = f"Xid {xid.number}, {PROGRAM_XIDS[xid.number]}", CONSISTENT
     else:
         return _ruled_out(evidence)
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=f"The program's own GPU code failed: {words.quote(what, 120)}{_at(evidence)}",
         because=testimony.few(_because(evidence, xid, line)),
     )

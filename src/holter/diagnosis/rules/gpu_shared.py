@@ -12,7 +12,7 @@ from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies.memory import free_the_gpu, memory_growth
 from holter.diagnosis.scarcity import lacked_gpu_memory
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "gpu-shared"
 ADVICE = (free_the_gpu, memory_growth)
@@ -52,10 +52,10 @@ def _told(evidence: Evidence) -> Verdict | None:
     return _verdict(evidence, LIKELY, held, found)
 
 
-def _verdict(evidence: Evidence, confidence: float, held: float, found: Fact, /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, held: float, found: Fact, /) -> Verdict:
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=f"Other processes held {words.size(held)} of the GPU's memory",
         because=testimony.few([found]),
     )

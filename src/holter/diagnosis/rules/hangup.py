@@ -28,12 +28,12 @@ def diagnose(evidence: Evidence) -> Answer:
     if request is None or (request.is_handled and not (evidence.subject.code or evidence.subject.raised)):
         return None
     end = evidence.subject
-    confidence = HANDLED if request.is_handled else SEEN if request.caught else BY_STATUS
+    grade = HANDLED if request.is_handled else SEEN if request.caught else BY_STATUS
     found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
     found += [facts.of_exception(end.raised)] if end.raised else []
     return Verdict(
         cause=CAUSE,
-        confidence=min(confidence, request.certainty),
+        grade=min(grade, request.certainty),
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
     )

@@ -10,7 +10,7 @@ from holter.diagnosis import facts, testimony, words
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, NAMED
 from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence, HostEnd, Unseen
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-lost"
 ADVICE = ("ask whoever runs the machine why it went down; last -x and journalctl -b -1 tell more", resume)
@@ -31,11 +31,11 @@ def diagnose(evidence: Evidence) -> Answer:
     if host is None or host.boot_id_now is None:
         return _verdict(evidence, COUNTED) if is_node else _not_observable(evidence)
     if host.boot_id_now != host.boot_id and host.boot_id:
-        return _verdict(evidence, _confidence(evidence, host))
+        return _verdict(evidence, _grade(evidence, host))
     return _verdict(evidence, COUNTED) if is_node else _ruled_out(evidence)
 
 
-def _confidence(evidence: Evidence, host: HostEnd) -> float:
+def _grade(evidence: Evidence, host: HostEnd) -> Grade:
     """A machine that began again hours after the last sign of life may have gone down long after the program."""
     if host.booted_ns is None:
         return CONSISTENT
@@ -44,13 +44,13 @@ def _confidence(evidence: Evidence, host: HostEnd) -> float:
     return NAMED if evidence.memory.sampled_ns is not None else UNWATCHED
 
 
-def _verdict(evidence: Evidence, confidence: float) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade) -> Verdict:
     end = evidence.subject
     host = f" ({end.host})" if end.host else ""
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=f"The machine{host} {_how(evidence)} while the run was alive{step}",
         because=testimony.few([*_because(evidence), *testimony.of_steps(end)]),
     )

@@ -13,7 +13,7 @@ from holter.diagnosis.kills import Kill, has_reached_limit, is_others_kill, is_s
 from holter.diagnosis.remedies.memory import LESS_MEMORY, SMALLER_NUMBERS, end_the_neighbour, more_machine_memory
 from holter.diagnosis.remedies.outside import resume
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
 CAUSE = "host-out-of-memory"
 EXCLUDES = ("killed",)
@@ -40,9 +40,9 @@ def diagnose(evidence: Evidence) -> Answer:
     is_short = is_scarce(evidence)
     if is_short is False:
         return _plenty(evidence)
-    confidence = _confidence(evidence, kill, is_measured=is_short is not None)
-    if confidence is not None:
-        return _verdict(evidence, kill, confidence)
+    grade = _grade(evidence, kill, is_measured=is_short is not None)
+    if grade is not None:
+        return _verdict(evidence, kill, grade)
     if kill.host_kills is None and kill.counted is None:
         return NotObservable(
             cause=CAUSE,
@@ -52,7 +52,7 @@ def diagnose(evidence: Evidence) -> Answer:
     return None
 
 
-def _confidence(evidence: Evidence, kill: Kill, *, is_measured: bool) -> float | None:
+def _grade(evidence: Evidence, kill: Kill, *, is_measured: bool) -> Grade | None:
     """None where it does not fire."""
     if has_reached_limit(evidence):
         return None
@@ -72,14 +72,14 @@ def _plenty(evidence: Evidence) -> RuledOut:
     return RuledOut(cause=CAUSE, because=because)
 
 
-def _verdict(evidence: Evidence, kill: Kill, confidence: float, /) -> Verdict:
+def _verdict(evidence: Evidence, kill: Kill, grade: Grade, /) -> Verdict:
     total = evidence.memory.total_bytes
     size = f" of {words.size(total)}" if total else ""
     end, memory = evidence.subject, evidence.memory
     at_ns = memory.sampled_ns or end.at_ns
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"the machine ran out of its memory{size}, and Linux killed {words.process(end)}"),
         because=(
             *_kernel_facts(kill, end.at_ns),

@@ -13,7 +13,7 @@ from holter.diagnosis.crashes import may_be_untold
 from holter.diagnosis.remedies.program import match_versions
 from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "illegal-instruction"
 ADVICE = (
@@ -31,12 +31,12 @@ def diagnose(evidence: Evidence) -> Answer:
     title = f"{who} met an instruction that this processor does not have{crashes.where(evidence, crash)}"
     return Verdict(
         cause=CAUSE,
-        confidence=crash.confidence,
+        grade=crash.grade,
         title=words.sentence(title),
         because=crashes.because(evidence, crash),
     )
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
     return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGILL) else None

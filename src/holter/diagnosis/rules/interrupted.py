@@ -15,7 +15,7 @@ from holter.diagnosis.requests import AT_ONCE_S, Request, is_shell_code, is_type
 from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "interrupted"
 GENERALITY = 1
@@ -31,31 +31,31 @@ def diagnose(evidence: Evidence) -> Answer:
     )
     ending = ending_of(evidence)
     if ending is not None and ending.signal == signal.SIGQUIT and is_typed(ending.caught):
-        return _verdict(evidence, Request(signal=signal.SIGQUIT, certainty=1.0, caught=ending.caught), QUIT)
+        return _verdict(evidence, Request(signal=signal.SIGQUIT, certainty=NAMED, caught=ending.caught), QUIT)
     if end.raised is not None and not is_raised:
         return None
     request = request_of(evidence, signal.SIGINT, within_s=AT_ONCE_S)
     if request is not None and (is_raised or not request.is_handled or end.code):
-        return _verdict(evidence, request, min(_confidence(request, is_raised=is_raised), request.certainty))
+        return _verdict(evidence, request, min(_grade(request, is_raised=is_raised), request.certainty))
     if not is_raised or end.code == 0 or (ending is not None and ending.signal != signal.SIGINT):
         return None
     seen = RAISED_ALONE if end.has_signal_witness else RAISED
-    return _verdict(evidence, Request(signal=signal.SIGINT, certainty=1.0), seen)
+    return _verdict(evidence, Request(signal=signal.SIGINT, certainty=NAMED), seen)
 
 
-def _confidence(request: Request, *, is_raised: bool) -> float:
+def _grade(request: Request, *, is_raised: bool) -> Grade:
     if request.caught is not None:
         return SEEN if is_raised or not request.is_handled else LEFT
     return BY_STATUS if not request.is_handled else RAISED
 
 
-def _verdict(evidence: Evidence, request: Request, confidence: float, /) -> Verdict:
+def _verdict(evidence: Evidence, request: Request, grade: Grade, /) -> Verdict:
     end = evidence.subject
     found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
     found += [facts.of_exception(end.raised)] if end.raised else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=_title(evidence, request),
         because=(*found, facts.of_status(end)),
         state="failed" if request.signal == signal.SIGINT else "",
@@ -72,7 +72,7 @@ def _title(evidence: Evidence, request: Request) -> str:
     return words.sentence(f"somebody interrupted {who} (Ctrl-C, or the interrupt button of a notebook)")
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Python turns Ctrl-C into an exception, after which a program may leave with a code of its own; nobody was inside
     to see it arrive."""
     end = evidence.subject

@@ -33,4 +33,4 @@ def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
     title = "The Jupyter server died, and the notebook's kernel with it"
     text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
     fact = facts.fact("jupyter", gone.at_ns, text)
-    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, confidence=COUNTED)
+    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, grade=COUNTED)

@@ -29,7 +29,7 @@ from holter.diagnosis.remedies.outside import ask_sender, resume
 from holter.diagnosis.rivals import OPEN
 from holter.diagnosis.scheduling import says_out_of_memory
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, NotObservable, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
 
 CAUSE = "killed"
 GENERALITY = 1
@@ -76,8 +76,8 @@ def diagnose(evidence: Evidence) -> Answer:
         return None
     if ending.signal == signal.SIGXFSZ and evidence.subject.role == "child":
         return None  # nobody killed it: it reached a limit, which has no name but its death
-    confidence = BY_STATUS if ending.signal in _AMBIGUOUS else BY_NUMBER
-    return _verdict(evidence, min(confidence, ending.certainty), _title_of_other(evidence, ending), ending)
+    grade = BY_STATUS if ending.signal in _AMBIGUOUS else BY_NUMBER
+    return _verdict(evidence, min(grade, ending.certainty), _title_of_other(evidence, ending), ending)
 
 
 def _is_of_another_rule(evidence: Evidence, ending: Ending) -> bool:
@@ -91,18 +91,18 @@ def _of_kill(evidence: Evidence, kill: Kill) -> Answer:
         return RuledOut(cause=CAUSE, because="the Linux kernel log says that Linux killed it for memory")
     if kill.counted is None and says_out_of_memory(evidence):
         return RuledOut(cause=CAUSE, because="the scheduler says that it was for memory")
-    confidence = _confidence(evidence, kill)
-    if confidence is None:
+    grade = _grade(evidence, kill)
+    if grade is None:
         return RuledOut(
             cause=CAUSE,
             because="Linux killed for memory under its limit (cgroup), and the run held enough to be the victim",
         )
     if _has_silent_scheduler(evidence):
-        confidence = min(confidence, SCHEDULED)
-    return _verdict(evidence, min(confidence, kill.ending.certainty), _title_of_kill(evidence, kill), kill.ending)
+        grade = min(grade, SCHEDULED)
+    return _verdict(evidence, min(grade, kill.ending.certainty), _title_of_kill(evidence, kill), kill.ending)
 
 
-def _confidence(evidence: Evidence, kill: Kill) -> float | None:
+def _grade(evidence: Evidence, kill: Kill) -> Grade | None:
     """None where the kernel did it."""
     if is_others_kill(kill):
         return OTHERS
@@ -117,7 +117,7 @@ def _confidence(evidence: Evidence, kill: Kill) -> float | None:
     return LOGGED_ONLY if kill.has_log else UNSEEN
 
 
-def _beside_a_kill(evidence: Evidence) -> float | None:
+def _beside_a_kill(evidence: Evidence) -> Grade | None:
     """The kernel killed somebody for memory, in the same cgroup and at the same time."""
     if has_greater_neighbour(evidence):
         return EITHER
@@ -133,11 +133,11 @@ def _has_silent_scheduler(evidence: Evidence) -> bool:
     return bool(evidence.facts.get("schedulers")) or evidence.facts.get("container") == "kubernetes"
 
 
-def _verdict(evidence: Evidence, confidence: float, title: str, ending: Ending, /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, title: str, ending: Ending, /) -> Verdict:
     extra = [limits.raise_file_size] if ending.signal == signal.SIGXFSZ else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(title),
         because=tuple(_because(evidence, ending))[:5],
         advice=advise(evidence, extra),
@@ -201,7 +201,7 @@ def _title_of_other(evidence: Evidence, ending: Ending) -> str:
     return f"{words.signal(ending.signal)} ended {words.process(evidence.subject)}: {reason}"
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A fatal signal may come from a fault or from anybody; the exit status is the same."""
     ending = ending_of(evidence)
     if ending is None or ending.signal not in FAULTS:

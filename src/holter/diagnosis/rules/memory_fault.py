@@ -41,10 +41,10 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [facts.of_signal(ending.caught)] if is_machine_check and ending.caught else []
     found += [testimony.of_kernel_line(line)] if line else []
     is_ours = line is not None and line.pid == end.pid
-    confidence = NAMED if is_machine_check or is_ours else LIKELY if ending.signal == signal.SIGBUS else REMOTE
+    grade = NAMED if is_machine_check or is_ours else LIKELY if ending.signal == signal.SIGBUS else REMOTE
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title="The machine's memory failed in a page that the program used",
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
     )

@@ -41,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     ]
     return Verdict(
         cause=CAUSE,
-        confidence=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
+        grade=LIKELY if memory.growth_s >= 5 * LEAST_S else INFERRED,
         title=f"The program's memory grew by {rate} for {words.seconds(memory.growth_s)}",
         because=testimony.few(found),
     )

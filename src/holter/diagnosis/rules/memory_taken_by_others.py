@@ -41,7 +41,7 @@ def diagnose(evidence: Evidence) -> Answer:
     text = f"the run held {words.size(ours)}, others {words.size(theirs)}; {alone}"
     return Verdict(
         cause=CAUSE,
-        confidence=CONSISTENT if theirs > 2 * ours else INFERRED,
+        grade=CONSISTENT if theirs > 2 * ours else INFERRED,
         title=f"Other processes held {words.size(theirs)} of the memory, the run only {words.size(ours)}",
         because=testimony.few([facts.fact(facts.PROCESSES, at_ns, text), *facts.of_available(evidence)]),
     )

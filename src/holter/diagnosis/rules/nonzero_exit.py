@@ -20,7 +20,7 @@ from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import last_line, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.state import signal_name
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "nonzero-exit"
 GENERALITY = 4
@@ -50,7 +50,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return None  # why a worker left is not known by its code: that is `worker-died`
     return Verdict(
         cause=CAUSE,
-        confidence=_confidence(evidence, code),
+        grade=_grade(evidence, code),
         title=_title(end, code),
         because=testimony.few(_because(evidence, code)),
         is_consequence=only_passed_on(evidence),
@@ -72,7 +72,7 @@ def _code(end: End) -> int | None:
     return end.code
 
 
-def _confidence(evidence: Evidence, code: int) -> float:
+def _grade(evidence: Evidence, code: int) -> Grade:
     end = evidence.subject
     if end.finished is not None and end.finished.is_leaving and end.code is None:
         return UNWATCHED  # who did not see its end did not see what led to it either
@@ -130,7 +130,7 @@ def _because(evidence: Evidence, code: int) -> list[Fact]:
     return [*found, *testimony.of_steps(end)]
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """An exception of which only one line is known may be why the program chose to leave, and one that tells of a
     command is about what that chose."""
     raised = evidence.subject.raised

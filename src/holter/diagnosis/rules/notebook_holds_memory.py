@@ -13,12 +13,13 @@ from holter.diagnosis.grades import INFERRED
 from holter.diagnosis.remedies.memory import free_outputs, restart_kernel, run_as_script
 from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "notebook-holds-memory"
 ADVICE = (free_outputs, restart_kernel, run_as_script)
 CONTRIBUTES = True
 LEAST_SHARE = 0.4
+"""Of the memory that there is: a kernel that holds less is not why it ran out."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -40,11 +41,11 @@ def diagnose(evidence: Evidence) -> Answer:
     return _verdict(evidence, INFERRED, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
 
 
-def _verdict(evidence: Evidence, confidence: float, title: str, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, title: str, found: list[Fact], /) -> Verdict:
     more = testimony.of_arrays(evidence.subject.raised) if evidence.subject.raised else ()
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=title,
         because=testimony.few([*found, *more]),
     )

@@ -42,7 +42,7 @@ def diagnose(evidence: Evidence) -> Answer:
     is_like_slurm = had_cont_before_term(end)
     return Verdict(
         cause=CAUSE,
-        confidence=NAMED if is_said else LIKELY if is_like_slurm else INFERRED,
+        grade=NAMED if is_said else LIKELY if is_like_slurm else INFERRED,
         title=f"{job.scheduler.upper()} job {job.job} was cancelled{by}{step}",
         because=testimony.few(found),
     )

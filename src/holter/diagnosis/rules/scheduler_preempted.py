@@ -47,7 +47,7 @@ def diagnose(evidence: Evidence) -> Answer:
     step = f", at step {end.last_step:,}" if end.last_step is not None else ""
     return Verdict(
         cause=CAUSE,
-        confidence=NAMED if is_said else CONSISTENT,
+        grade=NAMED if is_said else CONSISTENT,
         title=f"{name} for another{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
         state=PREEMPTED,

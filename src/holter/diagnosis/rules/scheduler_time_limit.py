@@ -49,7 +49,7 @@ def diagnose(evidence: Evidence) -> Answer:
     found = [*of_job(job, end.at_ns), *of_signals(evidence), *_of_limit(evidence), facts.of_status(end)]
     return Verdict(
         cause=CAUSE,
-        confidence=NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
+        grade=NAMED if is_said else CONSISTENT if scheduler_sent(evidence) else INFERRED,
         title=f"{job.scheduler.upper()} job {job.job} reached its time limit{after}{step}",
         because=testimony.few([*found, *testimony.of_steps(end)]),
     )

@@ -15,7 +15,7 @@ from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, match_versions, see_native_stack
 from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, RuledOut, Verdict
+from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
 
 CAUSE = "segmentation-fault"
 GENERALITY = 1
@@ -33,7 +33,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack overflowed")
     return Verdict(
         cause=CAUSE,
-        confidence=_confidence(evidence, crash),
+        grade=_grade(evidence, crash),
         title=words.sentence(
             f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}"
         ),
@@ -41,10 +41,10 @@ def diagnose(evidence: Evidence) -> Answer:
     )
 
 
-def _confidence(evidence: Evidence, crash: crashes.Crash) -> float:
+def _grade(evidence: Evidence, crash: crashes.Crash) -> Grade:
     if crashes.has_silenced_witness(evidence, crash):
-        return min(crash.confidence, SILENCED)
-    return min(crash.confidence, IN_A_FRAME) if crashes.may_be_in_a_frame(crash) else crash.confidence
+        return min(crash.grade, SILENCED)
+    return min(crash.grade, IN_A_FRAME) if crashes.may_be_in_a_frame(crash) else crash.grade
 
 
 def _how(crash: crashes.Crash) -> str:
@@ -55,6 +55,6 @@ def _how(crash: crashes.Crash) -> str:
     return f" by touching memory that is not its own (address {crash.address:#x})"
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
     return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGSEGV) else None

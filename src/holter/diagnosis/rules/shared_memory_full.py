@@ -17,7 +17,7 @@ from holter.diagnosis.remedies.limits import file_descriptor_sharing
 from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
 from holter.diagnosis.texts import foreign_text, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "shared-memory-full"
 ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
@@ -27,6 +27,7 @@ MAPPED_WITH_ROOM = REMOTE
 """Then the block was rather made shorter."""
 MUCH_BYTES = 2**31
 LITTLE = 0.05
+"""Of it left: a write that fails gives up what it had taken."""
 _SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/torch_")
 
 
@@ -58,8 +59,8 @@ def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
         return _verdict(evidence, disk, UNSEEN, found) if disk or line else None
     if not any(part in ending.caught.mapping for part in _SHARED) or ending.caught.code != 2:
         return None
-    confidence = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
-    return _verdict(evidence, disk, min(confidence, ending.certainty), [facts.of_signal(ending.caught)])
+    grade = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
+    return _verdict(evidence, disk, min(grade, ending.certainty), [facts.of_signal(ending.caught)])
 
 
 def _had_room(evidence: Evidence, caught: Caught) -> bool:
@@ -78,14 +79,14 @@ def _full(evidence: Evidence) -> Disk | None:
     return disk if spaces.is_full(disk) or disk.free_bytes < LITTLE * (disk.total_bytes or 0) else None
 
 
-def _verdict(evidence: Evidence, disk: Disk | None, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, found: list[Fact], /) -> Verdict:
     end = evidence.subject
     size = f" of {words.size(disk.total_bytes)}" if disk and disk.total_bytes else ""
     seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
     because = dict.fromkeys([*found, *seen, facts.of_status(end)])
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(
             f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
         ),

@@ -13,7 +13,7 @@ from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
 from holter.diagnosis.remedies.limits import raise_stack
 from holter.diagnosis.remedies.program import see_native_stack
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "stack-overflow"
 ADVICE = (raise_stack, see_native_stack)
@@ -30,20 +30,20 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return _verdict(evidence, crash, min(_confidence(crash), crash.ending.certainty))
+        return _verdict(evidence, crash, min(_grade(crash), crash.ending.certainty))
     if crashes.has_silenced_witness(evidence, crash):
         return _verdict(evidence, crash, SILENCED)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH
     return _verdict(evidence, crash, DEEP) if is_deep else None
 
 
-def _confidence(crash: crashes.Crash) -> float:
+def _grade(crash: crashes.Crash) -> Grade:
     if crash.ending.caught:
         return SEEN
     return LOGGED if crash.line is not None and crash.line.pid else LOGGED_OF_A_THREAD
 
 
-def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> Verdict:
+def _verdict(evidence: Evidence, crash: crashes.Crash, grade: Grade, /) -> Verdict:
     end = evidence.subject
     caught = crash.ending.caught
     is_seen_there = caught is not None and caught.thread not in (0, end.pid)
@@ -55,7 +55,7 @@ def _verdict(evidence: Evidence, crash: crashes.Crash, confidence: float, /) -> 
     )
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}"),
         because=crashes.because(evidence, crash),
     )

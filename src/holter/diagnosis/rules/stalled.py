@@ -19,7 +19,7 @@ from holter.diagnosis.remedies.program import look_at_worker
 from holter.diagnosis.remedies.several import wake
 from holter.diagnosis.texts import in_exception
 from holter.model.evidence import End, Evidence, Stall
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "stalled"
 ADVICE = (wake, "look at the stacks: holter show prints those it has; py-spy dump --pid takes them now", look_at_worker)
@@ -41,14 +41,14 @@ def diagnose(evidence: Evidence) -> Answer:
     stall = _own_stall(evidence)
     if stall is None or (not end.is_alive and (end.raised is not None or end.signal not in _GAVE_UP or end.code)):
         return None
-    what, confidence = _what(evidence, stall)
+    what, grade = _what(evidence, stall)
     usual = f" (usually {words.seconds(stall.usual_s)})" if stall.usual_s else ""
     laggard = find_laggard(evidence)
     if laggard is not None and laggard.pid != end.pid:
         what = f"it waits for {call(laggard)}, which is behind{at_step(laggard)}"
     title = f"{call(end)} has made no progress for {words.seconds(stall.silent_s)}{usual}: {what}"
     if end.is_alive:
-        return _verdict(evidence, confidence, words.sentence(title), _of_stall(end, stall))
+        return _verdict(evidence, grade, words.sentence(title), _of_stall(end, stall))
     # Whoever ended it then may have done so because it stood still: a guess, where nobody says so.
     return _verdict(evidence, REMOTE, words.sentence(f"{title}; then it was ended"), _of_stall(end, stall))
 
@@ -60,7 +60,7 @@ def _own_stall(evidence: Evidence) -> Stall | None:
     return max(long or stopped, key=lambda each: each.silent_s, default=None)
 
 
-def _what(evidence: Evidence, stall: Stall) -> tuple[str, float]:
+def _what(evidence: Evidence, stall: Stall) -> tuple[str, Grade]:
     if stall.kernel_state == "T":
         return "it was stopped by a signal and waits to be continued", COUNTED
     if stall.kernel_state == "D":
@@ -85,7 +85,7 @@ def _of_stall(end: End, stall: Stall) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fact, ...], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, title: str, found: tuple[Fact, ...], /) -> Verdict:
     end = evidence.subject
     extra = (program.SPAWN_WORKERS,) if forked_with_threads(evidence) else ()
     more = [facts.of_exception(end.raised)] if end.raised else []
@@ -93,7 +93,7 @@ def _verdict(evidence: Evidence, confidence: float, title: str, found: tuple[Fac
     steps = () if end.is_alive else testimony.of_steps(end)
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=title,
         because=testimony.few([*found, *more, *status, *tell_laggard(evidence), *steps]),
         advice=advise(evidence, extra),

@@ -18,7 +18,7 @@ from holter.diagnosis.requests import SI_KERNEL
 from holter.diagnosis.texts import foreign_text, source_line
 from holter.model.evidence import Disk, End, Evidence, KernelLine
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "storage-fault"
 ADVICE = (CHECK_DISK, REPLACE_HARDWARE, resume)
@@ -52,25 +52,25 @@ def diagnose(evidence: Evidence) -> Answer:
         return RuledOut(cause=CAUSE, because="the input/output error came from a closed terminal, not from a disk")
     said = match.groupdict()
     number = said.get("number") or ("116" if "stale" in said else "5")
-    confidence = _confidence(evidence, number, line, has_path=bool(said.get("path")))
+    grade = _grade(evidence, number, line, has_path=bool(said.get("path")))
     path = (said.get("path") or "").removeprefix(": ")
     where = f" at {words.quote(path, 80)}" if path else ""
-    return _verdict(evidence, confidence, f"{_WORDS.get(number, match[0])}{where}", line)
+    return _verdict(evidence, grade, f"{_WORDS.get(number, match[0])}{where}", line)
 
 
-def _verdict(evidence: Evidence, confidence: float, what: str, line: KernelLine | None, /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, what: str, line: KernelLine | None, /) -> Verdict:
     end = evidence.subject
     found = [facts.of_exception(end.raised)] if end.raised else []
     found += [testimony.of_kernel_line(line)] if line else []
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=f"The storage failed: {what}",
         because=testimony.few([*found, *_of_disks(evidence), facts.of_status(end), *testimony.of_steps(end)]),
     )
 
 
-def _confidence(evidence: Evidence, number: str, line: KernelLine | None, /, *, has_path: bool) -> float:
+def _grade(evidence: Evidence, number: str, line: KernelLine | None, /, *, has_path: bool) -> Grade:
     if line is not None:
         return NAMED
     if number == "30":

@@ -40,7 +40,7 @@ def diagnose(evidence: Evidence) -> Answer:
         found.append(facts.fact(facts.SAMPLES, at_ns, text))
     return Verdict(
         cause=CAUSE,
-        confidence=LIKELY,
+        grade=LIKELY,
         title=f"The machine was busy swapping: {words.listed(signs)}",
         because=testimony.few(found),
     )

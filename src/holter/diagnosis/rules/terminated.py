@@ -18,7 +18,7 @@ from holter.diagnosis.requests import Request, is_shell_code, may_have_been_aske
 from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, type_names
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, NotObservable, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, NotObservable, Verdict
 
 CAUSE = "terminated"
 GENERALITY = 1
@@ -41,11 +41,11 @@ def diagnose(evidence: Evidence) -> Answer:
             if is_silent(evidence)
             else None
         )
-    confidence = min(_confidence(evidence, request), request.certainty)
+    grade = min(_grade(evidence, request), request.certainty)
     has_scheduler = evidence.job is not None or bool(evidence.facts.get("schedulers"))
     return Verdict(
         cause=CAUSE,
-        confidence=min(confidence, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else confidence,
+        grade=min(grade, SCHEDULED) if has_scheduler and not _is_by_a_person(request) else grade,
         title=_title(evidence, request),
         because=_because(evidence, request),
     )
@@ -59,7 +59,7 @@ def _says_so(evidence: Evidence) -> bool:
     return says(foreign_text(end.raised), "got-sigterm")
 
 
-def _confidence(evidence: Evidence, request: Request) -> float:
+def _grade(evidence: Evidence, request: Request) -> Grade:
     if not request.is_handled:
         return SEEN if request.caught else BY_STATUS
     if request.delay_s > LATE_S:
@@ -95,7 +95,7 @@ def _because(evidence: Evidence, request: Request) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A program that handles SIGTERM may leave because of one, and only a witness inside it would know."""
     may_be = may_have_been_asked(evidence)
     if not verdict.is_vague or evidence.subject.code is None:

@@ -16,13 +16,14 @@ from holter.diagnosis.remedies.memory import fewer_workers
 from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, in_exception, line_near_end, says_at_its_end
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "too-many-open-files"
 ADVICE = (more_open_files, close_files, file_descriptor_sharing, fewer_workers)
 CURVES = ("files",)
 SEEN, BY_NUMBER, FULL, BY_WORDS, INDIRECT, PRINTED = NAMED, NAMED, COUNTED, CONSISTENT, INFERRED, LIKELY
 NEAR = 0.9
+"""Of the limit in use, as it was when somebody looked: some files are closed on the way out."""
 FEW = 4
 """Left to open: who asks for one more may need several at once."""
 
@@ -69,7 +70,7 @@ def _count(evidence: Evidence) -> str:
     return f"{around.open_files:,}{limit} files"
 
 
-def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     end = evidence.subject
     around = evidence.surroundings
     seen = []
@@ -78,13 +79,13 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"{words.process(end)} could not open another file: it had {_count(evidence)} open"),
         because=(*found, *seen, facts.of_status(end)),
     )
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A program may say it at its end and nobody looked; a library that can't open a file need not say why."""
     if verdict.is_vague and says_at_its_end(evidence, "files-lacking"):
         return OPEN

@@ -18,13 +18,14 @@ from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import foreign_text, last_words, line_near_end, may_be_error, says_at_its_end
 from holter.model.evidence import Evidence, Said
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "too-many-processes"
 ADVICE = (fewer_threads, fewer_workers)
 CURVES = ("processes",)
 SEEN, BY_NUMBER, BY_WORDS, PRINTED_AND_SEEN, PRINTED = NAMED, COUNTED, CONSISTENT, COUNTED, LIKELY
 NEAR = 0.9
+"""Of the limit in use, as it was when somebody looked: some threads have ended by then."""
 ADDRESSES_NEAR = 0.75
 """A stack is asked for at once: a large part of the address space may be left, and still too little."""
 
@@ -37,10 +38,10 @@ def diagnose(evidence: Evidence) -> Answer:
         if line is None:
             return None
         return _verdict(evidence, PRINTED_AND_SEEN if _is_near(evidence) else PRINTED, [facts.of_console(line)])
-    confidence = _confidence(evidence, raised)
-    if confidence is None:
+    grade = _grade(evidence, raised)
+    if grade is None:
         return None
-    return _verdict(evidence, confidence, [facts.of_exception(raised, is_type_decisive=confidence != BY_WORDS)])
+    return _verdict(evidence, grade, [facts.of_exception(raised, is_type_decisive=grade != BY_WORDS)])
 
 
 def _said(evidence: Evidence) -> Said | None:
@@ -52,7 +53,7 @@ def _said(evidence: Evidence) -> Said | None:
     return last if last is not None and may_be_error(evidence, last) else None
 
 
-def _confidence(evidence: Evidence, raised: Raised) -> float | None:
+def _grade(evidence: Evidence, raised: Raised) -> Grade | None:
     """None where it is about something else: a socket that would block, or a stack for which there is no memory."""
     if says(foreign_text(raised), "thread-refused"):
         if _is_near(evidence):
@@ -78,7 +79,7 @@ def _is_out_of_addresses(evidence: Evidence) -> bool:
     return around.address_space_bytes >= ADDRESSES_NEAR * around.address_space_limit_bytes
 
 
-def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     end, around = evidence.subject, evidence.surroundings
     seen, limit = [], ""
     if around is not None and around.threads is not None and around.threads_limit is not None:
@@ -89,13 +90,13 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         seen = [facts.fact(facts.LIMITS, end.raised.at_ns if end.raised else end.at_ns, text)]
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"{words.process(end)} could not start another process or thread{limit}"),
         because=(*found, *seen, facts.of_status(end)),
     )
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A program may say it at its end and nobody looked; native code that leaves by itself says so on a console that
     nobody kept."""
     has_left_unseen = verdict.cause == "nonzero-exit" and evidence.subject.finished is None and not evidence.said

@@ -27,7 +27,7 @@ from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.diagnosis.texts import type_names
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
-from holter.model.verdicts import Answer, Fact, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
 CAUSE = "uncaught-exception"
 GENERALITY = 3
@@ -50,7 +50,7 @@ def diagnose(evidence: Evidence) -> Answer:
     at_work = msgspec.structs.replace(evidence, subject=msgspec.structs.replace(end, raised=inside))
     return Verdict(
         cause=CAUSE,
-        confidence=_confidence(end, error),
+        grade=_grade(end, error),
         title=_title(end, error, inside),
         because=testimony.few(_because(evidence, error)),
         advice=advise(at_work, (*_remedies(error), look_at_exception)),
@@ -58,7 +58,7 @@ def diagnose(evidence: Evidence) -> Answer:
     )
 
 
-def _confidence(end: End, error: Raised) -> float:
+def _grade(end: End, error: Raised) -> Grade:
     if error.where == LAST_WORDS:
         return COUNTED
     if error.where == PRINTED:
@@ -139,7 +139,7 @@ def _remedies(error: Raised) -> tuple[Remedy, ...]:
     return (mistake.remedy,) if mistake else (several.install_module,)
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Python leaves with 1 after it, and what a worker printed may be lost; a pool that breaks ends all others."""
     end, ending = evidence.subject, ending_of(evidence)
     if verdict.cause == "terminated":

@@ -15,7 +15,7 @@ from holter.diagnosis.remedies.memory import LESS_MEMORY, calm_the_daemon, more_
 from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.rivals import UNLIKELY
 from holter.model.evidence import Caught, Evidence, OomDaemon
-from holter.model.verdicts import Answer, Fact, RuledOut, Verdict
+from holter.model.verdicts import Answer, Fact, Grade, RuledOut, Verdict
 
 CAUSE = "userspace-oom-killer"
 ADVICE = (calm_the_daemon, *LESS_MEMORY, more_machine_memory, resume)
@@ -65,7 +65,7 @@ def _words_of(daemon: OomDaemon, at_ns: int) -> list[Fact]:
     return [facts.fact(facts.OOM_DAEMON, at_ns, line) for line in (daemon.said or ())[-2:]]
 
 
-def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, grade: Grade, found: list[Fact], /) -> Verdict:
     end, daemon, memory = evidence.subject, evidence.oom_daemon, evidence.memory
     if daemon is not None and daemon.running:
         text = f"{words.listed(daemon.running)} runs on this machine"
@@ -75,16 +75,16 @@ def _verdict(evidence: Evidence, confidence: float, found: list[Fact], /) -> Ver
         found = [*found, facts.fact(facts.SAMPLES, memory.sampled_ns or end.at_ns, text)]
     name = daemon.running[0] if daemon and daemon.running else "a memory daemon"
     left = f" when {words.size(memory.available_bytes)} was left" if memory.available_bytes is not None else ""
-    verb = "ended" if confidence > LIKELY else "probably ended"
+    verb = "ended" if grade > LIKELY else "probably ended"
     return Verdict(
         cause=CAUSE,
-        confidence=confidence,
+        grade=grade,
         title=words.sentence(f"{name} {verb} {words.process(end)} to free memory{left}"),
         because=tuple([*found, *facts.of_available(evidence), facts.of_status(end)][:5]),
     )
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """A daemon for memory ends processes like a person does, unless somebody saw who it was, or that none runs."""
     ending, daemon = ending_of(evidence), evidence.oom_daemon
     if verdict.cause not in ("killed", "terminated") or ending is None or ending.caught is not None:

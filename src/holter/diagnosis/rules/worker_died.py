@@ -18,7 +18,7 @@ from holter.diagnosis.remedies.outside import resume
 from holter.diagnosis.remedies.program import look_at_worker
 from holter.diagnosis.rivals import OPEN, UNLIKELY
 from holter.model.evidence import End, Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer, Grade, Verdict
 
 CAUSE = "worker-died"
 GENERALITY = 2
@@ -40,14 +40,14 @@ def diagnose(evidence: Evidence) -> Answer:
     found += [facts.of_exception(end.raised, is_type_decisive=child is not None)] if end.raised else []
     return Verdict(
         cause=CAUSE,
-        confidence=_confidence(child),
+        grade=_grade(child),
         title=_title(end, child, mistake),
         because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
         advice=advise(evidence, (mistake.remedy,)) if mistake else (),
     )
 
 
-def _confidence(child: End | None) -> float:
+def _grade(child: End | None) -> Grade:
     if child is None:
         return LIKELY
     return COUNTED if child.status is not None else CONSISTENT
@@ -60,7 +60,7 @@ def _title(end: End, child: End | None, mistake: Mistake | None) -> str:
     return words.sentence(f"{call(child)} {how_it_went(child)}, and {call(end)} could not go on without it{why}")
 
 
-def hides_behind(verdict: Verdict, evidence: Evidence) -> float | None:
+def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """Who fails may have looked at a child first, or lost its partner; and a pool that breaks ends all others."""
     end, ending = evidence.subject, ending_of(evidence)
     if verdict.cause == "terminated":

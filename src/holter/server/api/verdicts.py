@@ -41,6 +41,8 @@ class VerdictJson(msgspec.Struct, frozen=True):
     not_observable: list[UnseenJson]
     stack: list[str]
     """Where Python was at a fatal signal, a line for each frame."""
+    grade: str = ""
+    """How well the cause is supported: `named`, `counted`, `consistent`, `likely`, `inferred` or `remote`."""
     curves: list[str] = []
     """What shows the cause, the best first: a panel of the machine, `disk`, `metric` or `loss`."""
     cell: FatalCell | None = None
