@@ -1,6 +1,7 @@
 """Many runs at once: their journals as another machine would have written them, without a process for each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from holter.journal.frame import encode_record
@@ -13,12 +14,24 @@ from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
 
+def _five(value: float) -> list[dict[str, float]]:
+    return [{"loss": value + step} for step in range(5)]
+
+
+FIVE = _five(0.0)
+
+
 def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str, Any]]) -> None:
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
         config = config_of(number)
         _write(
-            f"crowd{number:03}", project="sweep", name=f"trial {number}", config=config, value=number, last_words=_end
+            f"crowd{number:03}",
+            project="sweep",
+            name=f"trial {number}",
+            config=config,
+            rows=_five(number),
+            last_words=_end,
         )
 
     def have_ended() -> bool:
@@ -31,6 +44,14 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
         others = [each for each in states if each[1] != "finished"]
         said = server.output.read_text()
         raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None
+
+
+def write_run(
+    run: str, *, project: str, config: dict[str, Any], rows: Sequence[dict[str, float]], exit_code: int = 0
+) -> None:
+    """A run with rows of its own, a step for each, that ended."""
+    end = partial(_end, exit_code=exit_code)
+    _write(run, project=project, name=run, config=config, rows=rows, last_words=end)
 
 
 def write_dead(run: str, *, project: str) -> None:
@@ -86,7 +107,7 @@ def _write(
     project: str,
     name: str,
     config: dict[str, Any] | None = None,
-    value: float = 0.0,
+    rows: Sequence[dict[str, float]] = FIVE,
     last_words: Callable[[int], list[Record]] = lambda at_ns: [],
 ) -> None:
     clock = Clock()
@@ -94,16 +115,16 @@ def _write(
 
     def prologue() -> Iterator[bytes]:
         yield encode_record(_opened(run, began_ns, "client"))
-        yield from rows.declarations()
+        yield from encoder.declarations()
 
     directory = data_directory() / "runs" / run
     directory.mkdir(parents=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
-    rows = RowEncoder(writer.append_held)
+    encoder = RowEncoder(writer.append_held)
     writer.record(Described(at_ns=began_ns, project=project, name=name, started_ns=began_ns))
     writer.record(Configured(at_ns=began_ns, config=config or {}))
-    for step in range(5):
-        rows.append({"loss": value + step}, step, clock.now_ns())
+    for step, row in enumerate(rows):
+        encoder.append(row, step, clock.now_ns())
     for record in last_words(clock.now_ns()):
         writer.record(record)
     writer.close()

@@ -44,6 +44,13 @@ def test_of_many_metrics_only_those_are_looked_at_whose_names_count() -> None:
     assert counters_of(storage.series, ["r"], keys[:100]) == set(keys[:100])
 
 
+def test_a_few_whole_numbers_that_go_up_are_no_counter_unless_their_name_says_so() -> None:
+    storage = open_storage("memory:")
+    rows = Rows(("loss", "epoch"), STEPS[:5], STEPS[:5], STEPS[:5], np.tile(STEPS[:5].astype(np.float64), (2, 1)))
+    storage.series.append(SeriesBatch("r", "a" * 32, 0, 9000, (rows,)))
+    assert counters_of(storage.series, ["r"], ["loss", "epoch"]) == {"epoch"}
+
+
 @pytest.mark.parametrize("runs", [[], ["gone"]])
 def test_without_points_nothing_counts(runs: list[str]) -> None:
     assert counters_of(open_storage("memory:").series, runs, ["epoch"]) == set()

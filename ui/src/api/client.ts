@@ -113,6 +113,7 @@ export interface AskedSeries {
   from?: number;
   to?: number;
   group?: string;
+  band?: "std" | "range" | "quartiles";
   since?: Record<string, number>;
 }
 
@@ -139,6 +140,8 @@ export const api = {
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
   crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
+  /** The metrics that an expression for an axis needs. */
+  axis: async (x: string) => (await getJson<Schemas["AxisNames"]>("axis", { x })).names,
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
     return decodeTables(await response.arrayBuffer());

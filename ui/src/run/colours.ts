@@ -2,7 +2,8 @@
  * The colour of a run. It comes from its id, so that it is the same everywhere; where another run of this browser has
  * that colour already, a free one is taken, and kept. When all are taken, the same ones come again.
  */
-import { LIGHT, slotColour } from "../chart/palette";
+import { BASELINE, LIGHT, slotColour } from "../chart/palette";
+import { view } from "../workspace/view.svelte";
 
 const KEPT = "holter.colours";
 const MOST_KEPT = 2000;
@@ -19,7 +20,9 @@ function takenBy(id: string): number[] {
   return id.startsWith(GROUP) ? usedByGroups : usedByRuns;
 }
 
+/** The baseline is grey, for as long as it is the baseline. */
 export function colourOf(id: string, isDark: boolean): string {
+  if (id === view.baseline) return isDark ? BASELINE.dark : BASELINE.light;
   return slotColour(slots.get(id) ?? choose(id), isDark);
 }
 

@@ -29,13 +29,18 @@ class Place {
 
   /** Change parameters; null or "" removes one. A step back undoes it, unless `isQuiet`. */
   set(changes: Changes, isQuiet = false, hash = this.hash): void {
+    go(this.with(changes) + hash, isQuiet);
+  }
+
+  /** This place with other parameters, below our root. */
+  with(changes: Changes): string {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
       if (value === null || value === undefined || value === "") query.delete(name);
       else query.set(name, String(value));
     }
     const text = query.toString();
-    go(this.path + (text ? `?${text}` : "") + hash, isQuiet);
+    return this.path + (text ? `?${text}` : "");
   }
 
   reread(): void {

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from holter.storage.series import Buckets, Line, SeriesReader, Window
+from holter.storage.series import Buckets, Floats, Line, SeriesReader, Window
 
 _NAMED = re.compile(r"(^|[/_.])(epoch|steps?|iter|iterations?|samples|tokens|batches|batch_idx)$", re.IGNORECASE)
 _PARTS = 8
 _LEAST_PARTS = 3
+_LEAST_POINTS = 50
 _TOLERANCE = 0.02
 """How far the slope of a part may be from that of all, as a share."""
 MOST_KEYS = 300
@@ -34,7 +35,8 @@ def counters_of(series: SeriesReader, runs: Sequence[str], keys: Sequence[str]) 
 
 def _counts(line: Buckets, key: str) -> bool:
     values = np.concatenate([line.low, line.high, line.final])
-    if not np.isfinite(values).all() or not (_NAMED.search(key) or (values == np.round(values)).all()):
+    is_named = _NAMED.search(key) is not None
+    if not np.isfinite(values).all() or not (is_named or _seems_counted(line, values)):
         return False
     steps = (line.first.astype(np.float64) + line.last.astype(np.float64)) / 2
     rises, ways = np.diff(line.mean), np.diff(steps)
@@ -42,5 +44,10 @@ def _counts(line: Buckets, key: str) -> bool:
         return False
     whole = (line.mean[-1] - line.mean[0]) / (steps[-1] - steps[0])
     # Of a staircase, each part is off by less than a stair.
-    stair = 1.0 if _NAMED.search(key) else 0.0
+    stair = 1.0 if is_named else 0.0
     return bool((np.abs(rises - whole * ways) <= np.maximum(_TOLERANCE * whole * ways, stair)).all())
+
+
+def _seems_counted(line: Buckets, values: Floats, /) -> bool:
+    """Whole numbers, and so many that nothing but counting goes up as evenly."""
+    return int(line.counts.sum()) >= _LEAST_POINTS and bool((values == np.round(values)).all())
