@@ -2,7 +2,7 @@
 
 The loop runs in a fresh process with each tracker and with none, in turn. Measured are the time inside `log()` as a
 share of the loop's time, and the CPU time of all processes from the first instruction of the program to the last of
-its helpers: interpreter, imports, `init()`, loop, `finish()`, sidecar. The kernel adds it up
+its helpers: interpreter, imports, `init()`, loop, `finish()`, sidecar. Linux adds it up
 (`benchmarks/reaper.py`), so nothing escapes: a helper that the program waits for counts as the program's, one that it
 leaves behind is counted apart. Ratios to the loop without tracker are medians of the ratios within a repetition. Next
 to the difference stands the sum of holter's own parts: import, `init()` and `finish()`, the time inside `log()`, the

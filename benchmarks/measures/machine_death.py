@@ -1,7 +1,7 @@
 """The death of the machine, 20 times.
 
 A program logs 1,000 rows of 10 scalars a second onto an ext4 image in a loop device and calls `flush()` now and then.
-At a random moment the image is copied: it holds what the disk holds, and nothing of what the kernel still keeps in
+At a random moment the image is copied: it holds what the disk holds, and nothing of what Linux still keeps in
 memory. A copy into which the disk wrote meanwhile is taken again, so that each is a state that a loss of power could
 have left. The copy is mounted elsewhere (ext4 replays its journal), the run is read there and compared with what the
 program had reported before the copy began. One more program is the control: its sidecar is stopped and it never

@@ -47,9 +47,16 @@ def stranger(context: BrowserContext) -> Iterator[Watched]:
     assert watched.errors() == []
 
 
+def forget_settings(server: Served) -> None:
+    """Of the tests before, where they share a server: each finds its workspace as it is at first."""
+    for path in Path(server.home, "index", "settings").glob("*.json"):
+        path.unlink()
+
+
 @pytest.fixture
 def watched(stranger: Watched, server: Served) -> Watched:
     """A page of somebody who came with the token of `holter ui`, on Home."""
+    forget_settings(server)
     stranger.come_to(server)
     return stranger
 

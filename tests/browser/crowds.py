@@ -25,14 +25,8 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
         config = config_of(number)
-        _write(
-            f"crowd{number:03}",
-            project="sweep",
-            name=f"trial {number}",
-            config=config,
-            rows=_five(number),
-            last_words=_end,
-        )
+        described = {"project": "sweep", "name": f"trial {number}"}
+        _write(f"crowd{number:03}", described, config=config, rows=_five(number), last_words=_end)
 
     def have_ended() -> bool:
         return bool(server.get("/runs", project="sweep", filter="state = finished")["total"] == many)
@@ -40,7 +34,7 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
     try:
         wait_until(have_ended)
     except AssertionError:
-        states = [(run["id"], run["state"], run["trouble"]) for run in server.get("/runs", count=500)["runs"]]
+        states = [(run["id"], run["state"], run.get("because")) for run in server.get("/runs", limit=500)["runs"]]
         others = [each for each in states if each[1] != "finished"]
         said = server.output.read_text()
         raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None
@@ -51,12 +45,17 @@ def write_run(
 ) -> None:
     """A run with rows of its own, a step for each, that ended."""
     end = partial(_end, exit_code=exit_code)
-    _write(run, project=project, name=run, config=config, rows=rows, last_words=end)
+    _write(run, {"project": project, "name": run}, config=config, rows=rows, last_words=end)
+
+
+def write_finished(run: str, *, value: float, config: dict[str, Any] | None = None, **described: Any) -> None:
+    """A run whose loss grows by one with each of its five steps, from a value on; `described` has its project."""
+    _write(run, {"name": run, **described}, config=config, rows=_five(value), last_words=_end)
 
 
 def write_dead(run: str, *, project: str) -> None:
     """A run that ended with an error."""
-    _write(run, project=project, name=run, last_words=lambda at_ns: _end(at_ns, exit_code=1))
+    _write(run, {"project": project, "name": run}, last_words=lambda at_ns: _end(at_ns, exit_code=1))
 
 
 def write_notebook(run: str, *, project: str, cell: str) -> None:
@@ -65,12 +64,12 @@ def write_notebook(run: str, *, project: str, cell: str) -> None:
     def fail(at_ns: int) -> list[Record]:
         return [CellStarted(at_ns=at_ns, ordinal=9, number=12, source=cell), *_end(at_ns, exit_code=1)]
 
-    _write(run, project=project, name=run, last_words=fail)
+    _write(run, {"project": project, "name": run}, last_words=fail)
 
 
 def write_silent(run: str, *, project: str) -> None:
     """A run of another machine of which nothing is heard any more, for whatever reason."""
-    _write(run, project=project, name=run)
+    _write(run, {"project": project, "name": run})
 
 
 def write_vanished(run: str, *, project: str) -> None:
@@ -103,9 +102,8 @@ def _end(at_ns: int, *, exit_code: int = 0) -> list[Record]:
 
 def _write(
     run: str,
+    described: dict[str, Any],
     *,
-    project: str,
-    name: str,
     config: dict[str, Any] | None = None,
     rows: Sequence[dict[str, float]] = FIVE,
     last_words: Callable[[int], list[Record]] = lambda at_ns: [],
@@ -121,7 +119,7 @@ def _write(
     directory.mkdir(parents=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
     encoder = RowEncoder(writer.append_held)
-    writer.record(Described(at_ns=began_ns, project=project, name=name, started_ns=began_ns))
+    writer.record(Described(at_ns=began_ns, started_ns=began_ns, **described))
     writer.record(Configured(at_ns=began_ns, config=config or {}))
     for step, row in enumerate(rows):
         encoder.append(row, step, clock.now_ns())

@@ -87,7 +87,7 @@ def test_without_a_token_people_log_in(stranger: Watched, server: Served) -> Non
     expect(page.get_by_role("alert")).to_contain_text("not known here")
     page.get_by_label("Token").fill(server.key)
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("table", name="Runs")).to_be_visible()
+    expect(page.get_by_role("heading", name="There is no project vision")).to_be_visible()
 
 
 def test_the_theme_is_the_systems_until_people_choose(page: Page) -> None:
@@ -127,7 +127,7 @@ def test_a_few_letters_lead_anywhere(watched: Watched, server: Served, take: Cal
     record(server, N="gallant otter", P="vision")
     found = record(server, N='odd "name', P="speech")
     page = watched.open("/p/vision")
-    page.get_by_label("Filter runs in words").focus()
+    page.get_by_label("Search runs").focus()
     page.keyboard.press("Control+k")
     dialog = page.get_by_role("dialog", name="Go to")
     expect(dialog.get_by_role("combobox")).to_be_focused()

@@ -63,7 +63,7 @@ def test_a_dead_run_is_marked_as_any_dead_state(watched: Watched, killed: str, p
         dialog.get_by_label("Reason").fill(f"I say {state}")
         dialog.get_by_role("button", name=re.compile("^Mark as")).click()
         expect(dialog).to_have_count(0)
-        expect(row(page, "killed").locator(".badge")).to_have_text(re.compile(rf"{glyph}\s*{state}"))
+        expect(row(page, "killed").locator(".state")).to_have_text(re.compile(rf"{glyph}\s*{state}"))
     choose(page, "killed", "Remove the mark")
     expect(page.get_by_role("status").filter(has_text="The mark is removed")).to_be_visible()
     page.get_by_role("button", name="Menu of killed").click()
@@ -77,7 +77,8 @@ def test_a_run_is_tagged_and_found_by_its_tag(watched: Watched, server: Served, 
     page.get_by_role("textbox", name="Tags").fill("best, <b>of all</b>")
     page.get_by_role("button", name="Save").click()
     expect(row(page, "killed")).to_contain_text("best, <b>of all</b>")
-    page.get_by_label("Filter runs in words").fill("tags = best")
+    page.get_by_label("Search runs").fill("tags = best")
+    page.keyboard.press("Enter")
     expect(page.get_by_role("row")).to_have_count(2)
 
 

@@ -51,8 +51,8 @@ def test_the_table_shows_them_behind_all_that_can_be_compared(
     page = visitor.open(f"/p/odd?cols=summary.loss&sort={sort}summary.loss")
     expect(page.get_by_role("row")).to_have_count(len(LOSSES) + 1)
     infinite = [("down", "−Inf"), ("up", "Inf")]
-    wanted = [(name, {"low": "0.25", "high": "4"}[name]) for name in finite]
-    assert losses(page) == [*wanted, *(infinite if not sort else infinite[::-1]), ("nan", "NaN"), ("never", "")]
+    wanted = [(name, {"low": "0.2500", "high": "4.0000"}[name]) for name in finite]
+    assert losses(page) == [*wanted, *(infinite if not sort else infinite[::-1]), ("nan", "NaN"), ("never", "–")]
     odd = page.locator(".odd")
     expect(odd).to_have_count(3)
     plain = page.get_by_role("cell", name="0.25").evaluate("each => getComputedStyle(each).color")

@@ -46,7 +46,7 @@ def test_crashes_are_grouped_by_cause_and_place_and_grow_by_themselves(
     expect(groups).to_have_count(2)
     expect(groups.filter(has_text="Uncaught exception")).to_contain_text("2 runs")
     groups.filter(has_text="Uncaught exception").click()
-    expect(page.get_by_role("link", name="second")).to_be_visible()
+    expect(page.get_by_role("region", name=re.compile("By cause")).get_by_role("link", name="second")).to_be_visible()
     take("crashes")
     assert serious_findings(page) == []
     program, _ = begin(N="killed too")
@@ -54,7 +54,7 @@ def test_crashes_are_grouped_by_cause_and_place_and_grow_by_themselves(
         page.wait_for_timeout(500)
         program.kill()
     expect(groups.filter(has_text="Killed")).to_contain_text("2 runs")
-    page.get_by_role("link", name="second").click()
+    page.get_by_role("region", name=re.compile("By cause")).get_by_role("link", name="second").click()
     expect(page.get_by_role("heading", name="second")).to_be_visible()
 
 

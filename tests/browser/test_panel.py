@@ -134,7 +134,7 @@ def test_an_axis_is_an_expression_and_says_what_is_wrong_with_it(page: Page, str
     expect(page).to_have_url(re.compile(r"x%3A%3Dtrain%2Ftokens"))
     expect(panel(page).get_by_role("columnheader", name="at train/tokens / 1e6")).to_be_visible()
     # The 600th step has seen 599 times two million tokens.
-    expect(panel(page).get_by_role("heading", name="Values at")).to_contain_text("1198")
+    expect(panel(page).get_by_role("heading", name="Values at")).to_contain_text("1,198")
     page.goto(re.sub(r"x%3A%3D[^&]*", "x%3A%3Dbroken+%2B", page.url))
     expect(panel(page)).to_contain_text("it ends too early")
 

@@ -111,11 +111,12 @@ def test_runs_and_charts_are_there(workspace: Page, take: Callable[[str], None])
 
 
 def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
-    workspace.get_by_role("button", name=re.compile("^Run ·")).click()
+    workspace.get_by_role("button", name="Run", exact=True).click()
     expect(workspace).to_have_url(re.compile("sort=name"))
     workspace.wait_for_function("() => document.querySelector('[role=row] a')?.innerText === 'broken'")
     assert names(workspace) == ["broken", "killed", "quick", "slow"]
-    workspace.get_by_label("Filter runs in words").fill("state = failed or config.lr < 0.05")
+    workspace.get_by_label("Search runs").fill("state = failed or config.lr < 0.05")
+    workspace.keyboard.press("Enter")
     expect(workspace.get_by_role("row")).to_have_count(3)
     workspace.reload()
     expect(workspace.get_by_role("row")).to_have_count(3)
@@ -125,11 +126,13 @@ def test_sorting_and_filtering_are_in_the_address(workspace: Page) -> None:
 
 def test_a_wrong_filter_points_at_the_place(workspace: Page, watched: Watched, take: Callable[[str], None]) -> None:
     watched.expect_errors("400")
-    workspace.get_by_label("Filter runs in words").fill("state = crashed and")
+    workspace.get_by_label("Search runs").fill("state = crashed and")
+    workspace.keyboard.press("Enter")
     wrong = workspace.get_by_role("alert")
     expect(wrong).to_contain_text("expected the name of a field")
     take("wrong-filter")
-    workspace.get_by_label("Filter runs in words").fill("state = crashed")
+    workspace.get_by_label("Search runs").fill("state = crashed")
+    workspace.keyboard.press("Enter")
     expect(wrong).to_have_count(0)
     expect(workspace.get_by_role("row")).to_have_count(2)
 
@@ -234,7 +237,7 @@ def test_a_run_is_marked_by_keys(killed: Page) -> None:
 def test_keys_select_hide_and_compare(workspace: Page, take: Callable[[str], None]) -> None:
     for key in ("j", "x", "j", "x"):
         workspace.keyboard.press(key)
-    expect(workspace.get_by_text("2 runs selected")).to_be_visible()
+    expect(workspace.get_by_text("2 selected")).to_be_visible()
     workspace.keyboard.press(" ")
     expect(workspace.get_by_role("article", name="train/loss")).to_contain_text("3 runs")
     expect(workspace).to_have_url(re.compile("hide="))
@@ -252,7 +255,7 @@ def test_keys_lead_to_the_fields_and_to_runs(workspace: Page) -> None:
     workspace.keyboard.press("Escape")
     workspace.get_by_role("table", name="Runs").focus()
     workspace.keyboard.press("f")
-    expect(workspace.get_by_label("Filter runs in words")).to_be_focused()
+    expect(workspace.get_by_label("Search runs")).to_be_focused()
     workspace.keyboard.press("Escape")
     for key in ("j", "j", "k", "j"):
         workspace.keyboard.press(key)
@@ -269,7 +272,8 @@ def test_a_run_keeps_its_colour(workspace: Page) -> None:
 
     before = colours()
     assert len(set(before.values())) == 4
-    workspace.get_by_label("Filter runs in words").fill("name in (slow, quick)")
+    workspace.get_by_label("Search runs").fill("name in (slow, quick)")
+    workspace.keyboard.press("Enter")
     expect(workspace.get_by_role("row")).to_have_count(3)
     assert colours() == {name: before[name] for name in ("Lines of slow", "Lines of quick")}
     workspace.reload()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
-from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
+from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
 from holter.storage.opening import Storage, open_storage
 from tests.contract.port_contract import PROPERTY, RUN, PortContract
 
@@ -72,6 +72,20 @@ class ConsoleContract(PortContract):
             wanted = [pair for pair in fitting if pair[0] >= start][:count]
         found = storage.console.lines(RUN, "output", wanted=ConsoleRange(count, start, text))
         assert [(line.number, line.text) for line in found] == wanted
+
+    def test_lines_behind_those_that_were_not_kept_have_their_true_numbers(self, storage: Storage) -> None:
+        storage.console.append(batch(0, ["0", "1"]))
+        late = ((7, 1, "90"), (8, 1, "91"))
+        for _ in range(2):
+            storage.console.append(ConsoleBatch(RUN, "output", 20, 920, late, "92", missed=880, first=90))
+        storage.console.append(ConsoleBatch(RUN, "output", 920, 1500, ((9, 1, "?"),), missed=570))
+        found = storage.console.lines(RUN, "output", wanted=ConsoleRange(9))
+        assert [(line.number, line.text) for line in found] == [(0, "0"), (1, "1"), (90, "90"), (91, "91"), (92, "?")]
+        assert storage.console.gaps(RUN, "output") == [Gap(2, 88, 880), Gap(92, 0, 570)]
+        after = storage.console.lines(RUN, "output", wanted=ConsoleRange(2, start=5))
+        assert [line.number for line in after] == [90, 91]
+        storage.console.delete(RUN)
+        assert storage.console.gaps(RUN, "output") == []
 
     def test_each_line_has_its_time_and_stream(self, storage: Storage) -> None:
         storage.console.append(ConsoleBatch(RUN, "output", 0, 9, ((5, 1, "out"), (6, 2, "err"))))

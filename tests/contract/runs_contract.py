@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.storage.filter_text import parse_filter, parse_sort
+from holter.storage.grouping import gather, members_of
 from holter.storage.matching import matches
 from holter.storage.opening import Storage
 from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunQuery
+from holter.storage.tallies import Group, GroupQuery
 from tests.contract.port_contract import PROPERTY, PortContract
 
 NOW_NS = 1_700_000_000_000_000_000
@@ -41,6 +43,13 @@ LEAVES = st.one_of(
             "config.lr > 0",
             "id in (r001, r002)",
             "id != r003",
+            "adam",
+            "ZAB",
+            "r01 or worse",
+            "es 2.5",
+            "'-1'",
+            "not (cab or 3)",
+            "gpu-7",
         ]
     ),
 )
@@ -69,6 +78,8 @@ ROWS = st.builds(
     optimizer=st.sampled_from(["adam", "sgd", None, 3]),
     flag=st.booleans(),
     name=st.sampled_from(["", "cab", "zAbé"]),
+    notes=st.sampled_from(["", "Adam's"]),
+    host=st.sampled_from(["", "gpu-7"]),
     tags=st.sampled_from([(), ("best",), ("worse", "best"), ("nest",)]),
     state=st.sampled_from(["running", "finished", "crashed"]),
     late_state=st.sampled_from(["crashed", "preempted"]),
@@ -79,6 +90,12 @@ ROWS = st.builds(
     ended_ns=st.sampled_from([None, NOW_NS]),
     last_step=st.one_of(st.none(), st.integers(0, 9)),
 )
+
+
+def _told(group: Group) -> object:
+    """As far as the order in which numbers are added does not change it."""
+    means = {name: (each.count, round(each.mean, 9), round(each.std, 9)) for name, each in group.columns.items()}
+    return group.value, group.runs, group.states, means
 
 
 class RunsContract(PortContract):
@@ -145,6 +162,49 @@ class RunsContract(PortContract):
         assert found == sorted(found, key=lambda run: _rank(fields[run].get(field), run, is_down=direction == "-"))
         paged = RunQuery(now_ns=NOW_NS, where=where, sort=query.sort, start=page[0], count=page[1])
         assert [row.id for row in storage.runs.query(paged).runs] == found[page[0] : page[0] + page[1]]
+
+    @given(
+        rows=st.lists(ROWS, max_size=12, unique_by=lambda row: row.id),
+        text=st.one_of(st.just(""), FILTERS),
+        by=st.sampled_from(["config.lr", "config.optimizer.name", "state", "tags", "cause", "host", "config.none"]),
+        sort=st.sampled_from(["", "-summary.loss", "summary.loss", "-name"]),
+    )
+    @PROPERTY
+    def test_groups_are_the_same_everywhere(
+        self, storage: Storage, rows: list[RunRow], *, text: str, by: str, sort: str
+    ) -> None:
+        for run in list(storage.runs.seen()):
+            storage.runs.delete(run)
+        storage.runs.put(rows)
+        query = GroupQuery(
+            by=by,
+            now_ns=NOW_NS,
+            where=parse_filter(text),
+            columns=("summary.loss", "config.lr"),
+            sort=sort.lstrip("-"),
+            is_descending=sort.startswith("-"),
+            most=3,
+        )
+        named = [plain_fields(row.at(NOW_NS, Lateness())) | flat_fields(row) for row in rows]
+        fitting = [fields for fields in named if query.where is None or matches(query.where, fields)]
+        wanted = gather(members_of(fitting, query), query)
+        found = storage.runs.groups(query)
+        assert (found.total, len(found.groups)) == (wanted.total, min(3, wanted.total))
+        assert [_told(each) for each in found.groups] == [_told(each) for each in wanted.groups]
+
+    def test_the_names_of_all_settings_are_known_and_forgotten_with_their_runs(self, storage: Storage) -> None:
+        storage.runs.put(
+            [
+                RunRow(id="a", project="p", config={"lr": 1, "net": {"depth": 2}}, summary={"val/loss": 1}),
+                RunRow(id="b", project="p", config={"rare": "x"}),
+                RunRow(id="c", project="q", config={"other": 1}),
+            ]
+        )
+        assert list(storage.runs.fields("p")) == ["config.lr", "config.net.depth", "config.rare", "summary.val/loss"]
+        assert list(storage.runs.fields("nobody's")) == []
+        storage.runs.delete("b")
+        assert "config.rare" not in storage.runs.fields("p")
+        assert list(storage.runs.fields()) == ["config.lr", "config.net.depth", "config.other", "summary.val/loss"]
 
     def test_pages_far_down_follow_each_other_and_what_is_written(self, storage: Storage) -> None:
         storage.runs.put(

@@ -7,6 +7,7 @@ rest. Nothing here knows which engine it is.
 from tests.contract.console_contract import BlobsContract, ConsoleContract
 from tests.contract.runs_contract import RunsContract
 from tests.contract.series_contract import SeriesContract, SeriesSurvivalContract
+from tests.contract.settings_contract import SettingsContract
 from tests.contract.survival_contract import SurvivalContract
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "RunsContract",
     "SeriesContract",
     "SeriesSurvivalContract",
+    "SettingsContract",
     "SurvivalContract",
 ]

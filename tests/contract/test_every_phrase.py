@@ -5,15 +5,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from holter import diagnosis
-from holter.diagnosis.phrases.tags import TOPICS, Phrase, Tags, needles, read_table, tags_in
+from holter.diagnosis.phrases.tags import TOPICS, Tags, needles, read_table, tags_in
 from tests.zoo.fault import load_faults
 
 FAULTS = {fault.name for fault in load_faults()}
 HOUSE = Path(diagnosis.__path__[0])
+SAMPLES = Path(__file__).parents[1] / "phrases"
 TAGS = read_table()
 ASKING = {"says": 1, "in_exception": 1, "says_at_its_end": 1, "line_near_end": 1, "last_words": 1, "_first": 0}
 """Who takes a tag, and at which place."""
@@ -117,8 +119,30 @@ FORMS = frozenset(
 """Which are in messages of any meaning."""
 
 
-def sample(phrase: Phrase) -> str:
-    return phrase.sample.replace("\\n", "\n")
+class Sample(NamedTuple):
+    """A real message: `source` is `zoo: ` and the name of a fault, else a source file of who says it."""
+
+    tag: str
+    pattern: str
+    source: str
+    text: str
+
+
+def read_samples() -> dict[str, list[Sample]]:
+    """Those of each tag, of the phrases of other tags that say it, too."""
+    form = re.compile(r"^(?P<tag>\S+)$|^ {4}(?P<pattern>\S.*)\n {8}(?P<source>.+)\n {8}(?P<text>.+)$", re.MULTILINE)
+    own: dict[str, Sample] = {}
+    for topic in TOPICS:
+        tag = ""
+        for found in form.finditer((SAMPLES / f"{topic.__name__.rpartition('.')[2]}.txt").read_text()):
+            tag = found["tag"] or tag
+            if found["pattern"]:
+                text = found["text"].replace("\\n", "\n")
+                own[found["pattern"]] = Sample(tag, found["pattern"], found["source"], text)
+    return {name: [own[phrase.pattern] for phrase in tag.phrases] for name, tag in TAGS.items()}
+
+
+READ = read_samples()
 
 
 def asked() -> Iterator[str]:
@@ -131,25 +155,26 @@ def asked() -> Iterator[str]:
 
 def given(call: ast.Call) -> list[ast.expr]:
     """The tags that a call is given."""
-    if isinstance(call.func, ast.Name) and call.func.id in ASKING:
-        return call.args[ASKING[call.func.id] :][:1]
-    if ast.unparse(call.func).startswith("tags_in("):
+    name = ast.unparse(call.func)
+    if (asking := name.removeprefix("texts.")) in ASKING:
+        return call.args[ASKING[asking] :][:1]
+    if name.startswith("tags_in("):
         return call.args[:1]
     return [keyword.value for keyword in call.keywords if keyword.arg == "tag"]
 
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_its_real_messages_say_it(tag: str) -> None:
-    silent = [phrase for phrase in TAGS[tag].phrases if not re.search(phrase.pattern, sample(phrase))]
-    unheard = [phrase for phrase in TAGS[tag].phrases if tag not in Tags(sample(phrase))]
+    silent = [each for each in READ[tag] if not re.search(each.pattern, each.text)]
+    unheard = [each for each in READ[tag] if tag not in Tags(each.text)]
     assert silent == unheard == []
 
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_it_names_who_says_it_and_where_that_was_seen(tag: str) -> None:
-    for phrase in TAGS[tag].phrases:
-        place, _, what = phrase.source.partition(": ")
-        assert phrase.by
+    assert all(phrase.by for phrase in TAGS[tag].phrases)
+    for each in READ[tag]:
+        place, _, what = each.source.partition(": ")
         assert place
         assert what, "name a file, a function or a tool"
         assert place != "zoo" or what in FAULTS, "no fault is called so"
@@ -157,7 +182,7 @@ def test_it_names_who_says_it_and_where_that_was_seen(tag: str) -> None:
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_what_else_its_messages_say_is_known(tag: str) -> None:
-    said = {other for phrase in TAGS[tag].phrases for other in TAGS if other in Tags(sample(phrase))}
+    said = {other for each in READ[tag] for other in TAGS if other in Tags(each.text)}
     assert " ".join(sorted(said - FORMS - {tag})) == ALSO_SAY.get(tag, "")
 
 

@@ -80,14 +80,14 @@ def test_its_titles_are_one_sentence(rule: Rule) -> None:
 
 def test_its_verdicts_have_facts_with_a_source_and_a_time(rule: Rule) -> None:
     for verdict in verdicts(rule):
-        assert 1 <= len(verdict.because) <= 5
-        assert len(set(verdict.because)) == len(verdict.because)
-        assert all(fact.source and fact.text.strip() and math.isfinite(fact.at) for fact in verdict.because)
-        assert all("None" not in fact.text for fact in verdict.because)
+        assert 1 <= len(verdict.facts) <= 5
+        assert len(set(verdict.facts)) == len(verdict.facts)
+        assert all(fact.source and fact.text.strip() and math.isfinite(fact.at) for fact in verdict.facts)
+        assert all("None" not in fact.text for fact in verdict.facts)
 
 
 def test_most_of_its_verdicts_rest_on_two_facts(rule: Rule) -> None:
-    assert max(len(verdict.because) for verdict in verdicts(rule)) >= (1 if rule.contributes else 2)
+    assert max(len(verdict.facts) for verdict in verdicts(rule)) >= (1 if rule.contributes else 2)
 
 
 def test_its_verdicts_come_with_advice(rule: Rule) -> None:

@@ -33,5 +33,9 @@ class TestBlobs(storage_contract.BlobsContract):
     """The blobs of each engine."""
 
 
+class TestSettings(storage_contract.SettingsContract):
+    """The settings of each engine."""
+
+
 class TestSurvival(storage_contract.SurvivalContract):
     """The other ports of each engine when processes die."""

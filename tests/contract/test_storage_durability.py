@@ -243,3 +243,20 @@ def test_a_disk_that_fails_is_told_as_such_and_not_as_full(tmp_path: Path) -> No
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     storage.runs.put([RunRow(id="r", notes="x" * 100_000)])
     storage.close()
+
+
+def test_settings_outlive_a_rebuild_and_a_file_of_them_that_rots_is_told(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'index'}"
+    storage = open_storage(url)
+    storage.settings.merge("vision", "ada", changes={"now": {"sort": "name"}})
+    storage.settings.merge("vision", "bob", changes={"now": {"sort": "id"}})
+    storage.close()
+    rebuild(str(tmp_path), url, clock=Clock())
+    storage = open_storage(url)
+    assert storage.settings.get("vision", "ada") == {"now": {"sort": "name"}}
+    [rotten] = [path for path in (tmp_path / "index" / "settings").glob("*.json") if b'"ada"' in path.read_bytes()]
+    rotten.write_bytes(rotten.read_bytes()[:-9])
+    with pytest.raises(StorageFailing, match="restore it, or remove it"):
+        storage.settings.merge("vision", "ada", changes={"now": {"x": "time"}})
+    assert storage.settings.get("vision", "bob") == {"now": {"sort": "id"}}
+    storage.close()

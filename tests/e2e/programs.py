@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.journal.decoding import LoggedRow
 from holter.journal.rundir import list_segments
 from holter.model.records import Record
@@ -53,8 +53,8 @@ def data_directory() -> Path:
 def only_run() -> LoadedRun:
     """The one run that there is, as `holter why` would load it. Its sidecar may be slow on a busy machine."""
     catalog = Catalog(str(data_directory()))
-    (view,) = catalog.views()
-    return catalog.load(view.id, patience_s=60.0)
+    (row,) = catalog.rows()
+    return catalog.load(row.id, patience_s=60.0)
 
 
 def records(directory: str, writer: str = "client") -> list[Record | LoggedRow]:
@@ -100,6 +100,15 @@ def sidecars(directory: str) -> list[int]:
     return sorted(
         pid for pid, (parent, command) in parents.items() if parent not in parents and b"/bin/sh" not in command
     )
+
+
+def wait_for_cause(cause: str, within_s: float = 60.0) -> None:
+    """Wait until the only run has this cause: it comes a moment after the state, when the sidecar has looked."""
+    began = time.monotonic()
+    while (loaded := only_run()).row.cause != cause:
+        if time.monotonic() - began > within_s:
+            raise AssertionError(f"{loaded.row.cause} after {within_s} s: {loaded.row}, {loaded.explanation}")
+        time.sleep(0.1)
 
 
 def wait_until(claim: Callable[[], object], within_s: float = 60.0) -> None:

@@ -16,7 +16,7 @@ real_faults = pytest.mark.parametrize(
 
 
 def log() -> SignalLog:
-    return read_signal_log(only_run().view.directory)
+    return read_signal_log(only_run().row.directory)
 
 
 def last() -> Caught:

@@ -38,8 +38,8 @@ def test_with_a_sidecar_its_end_is_seen() -> None:
     run(BEGIN + ECHO)
     subprocess.run([sys.executable, "-m", "holter", "why"], check=True, capture_output=True, timeout=60)
     catalog = Catalog(str(data_directory()))
-    [view] = catalog.views()
-    assert (view.state, view.cause) == ("finished", None)
+    [row] = catalog.rows()
+    assert (row.state, row.cause) == ("finished", None)
 
 
 def test_the_hook_goes_with_the_run() -> None:

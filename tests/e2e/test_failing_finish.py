@@ -4,7 +4,7 @@ import pytest
 
 from holter.catalog.catalog import Catalog
 from holter.catalog.judge.verdict import explain
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.model.records import Raised
 from holter.model.verdicts import Diagnosis
 from tests.e2e.programs import data_directory, only_run, run, said
@@ -61,13 +61,13 @@ AFTER_ANOTHER_RUN = """
 
 def all_runs() -> list[LoadedRun]:
     catalog = Catalog(str(data_directory()))
-    return [catalog.load(view.id) for view in catalog.views()]
+    return [catalog.load(row.id) for row in catalog.rows()]
 
 
 def told() -> tuple[str, Diagnosis, list[Raised]]:
     loaded = only_run()
-    kept = [each for each in said(loaded.view.directory, Raised) if isinstance(each, Raised)]
-    return loaded.view.state, explain(loaded).diagnosis, kept
+    kept = [each for each in said(loaded.row.directory, Raised) if isinstance(each, Raised)]
+    return loaded.row.state, explain(loaded).diagnosis, kept
 
 
 @pytest.mark.parametrize("end", [RERAISED, IN_FINALLY, WENT_ON, LEFT, FOLLOWS, ANOTHER_FOLLOWS])
@@ -108,7 +108,7 @@ def test_a_good_finish_in_an_except_block_is_a_good_end() -> None:
 
 def test_what_follows_another_run_is_not_the_cause_of_an_earlier_one() -> None:
     run(TRAINING + AFTER_ANOTHER_RUN, HOLTER_WITHOUT="sidecar")
-    causes = {loaded.view.state: explain(loaded).diagnosis.cause for loaded in all_runs()}
+    causes = {loaded.row.state: explain(loaded).diagnosis.cause for loaded in all_runs()}
     assert causes == {"failed": "nonzero-exit", "finished": None}
 
 

@@ -118,7 +118,7 @@ def test_a_later_command_writes_what_a_dead_sidecar_could_not() -> None:
         os.kill(sidecars(str(directory))[0], signal.SIGKILL)
         program.stdout.readline()
         program.kill()
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
     assert read_json(directory / "summary.json") == {"loss": 0.25}
     assert yaml.safe_load((directory / "config.yaml").read_text()) == {"lr": 0.1}
 
@@ -226,7 +226,7 @@ def test_files_are_saved_now_live_and_at_the_end(work: Path) -> None:
         "files/end.txt": "second",
     }
     assert files["files/large.bin"].stat().st_size == 3_000_000
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     asked = [(each.pattern, each.policy) for each in said(directory, Saved) if isinstance(each, Saved)]
     assert asked == [
         ("now.txt", "now"),
@@ -335,7 +335,7 @@ def test_the_disk_limit_holds_for_saved_files_and_rows_go_on(work: Path) -> None
     assert "the run's limit of 2,000,000 bytes leaves no room" in done.stderr
     assert "files/large.bin" not in settled_files()
     loaded = only_run()
-    assert loaded.view.rows == 100
+    assert loaded.row.rows == 100
     assert any("leaves no room" in note.text for note in loaded.said(Noted))
 
 

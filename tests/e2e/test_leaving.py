@@ -11,12 +11,12 @@ BEGIN = "import os, sys, holter; run = holter.init()\n"
 
 
 def finished() -> list[tuple[str, int | None]]:
-    found = said(only_run().view.directory, Finished)
+    found = said(only_run().row.directory, Finished)
     return [(record.how, record.exit_code) for record in found if isinstance(record, Finished)]
 
 
 def raised() -> list[tuple[str, str]]:
-    found = said(only_run().view.directory, Raised)
+    found = said(only_run().row.directory, Raised)
     return [(record.where, record.message) for record in found if isinstance(record, Raised)]
 
 
@@ -26,7 +26,7 @@ def test_os_exit_is_recorded_with_its_code(code: int, state: str, without: str) 
     ended = run(BEGIN + f"run.log({{'a': 1}}); os._exit({code})", HOLTER_WITHOUT=without)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", "")
     assert finished() == [("_exit", code)]
-    assert only_run().view.state == state
+    assert only_run().row.state == state
 
 
 def test_os_exit_says_what_it_would_say_without_a_run() -> None:
@@ -48,7 +48,7 @@ log()
 """
     assert run(BEGIN + source).returncode == 5
     assert finished() in ([("_exit", 5)], [])  # inside of `log()` nothing more can be written: the exit status tells
-    assert only_run().view.state == "failed"
+    assert only_run().row.state == "failed"
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -56,7 +56,7 @@ def test_os_exit_of_a_child_does_not_end_the_run(code: int) -> None:
     source = f"if os.fork() == 0: os._exit({code})\nos.wait(); run.log({{'a': 1}})"
     assert run(BEGIN + source).returncode == 0
     assert finished() == [("atexit", None)]
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_children_of_multiprocessing_leave_as_ever() -> None:
@@ -83,7 +83,7 @@ def test_what_a_program_shows_by_itself_is_no_end_of_it(then: str, state: str, w
     source = "try: {}['weights']\nexcept KeyError: sys.excepthook(*sys.exc_info())\n"
     run(BEGIN + source + then, HOLTER_WITHOUT=without)
     assert raised() == [("shown", "'weights'")]
-    assert only_run().view.state == state
+    assert only_run().row.state == state
 
 
 def test_what_the_screen_showed_of_an_interactive_program_did_not_end_it() -> None:
@@ -94,7 +94,7 @@ def test_what_the_screen_showed_of_an_interactive_program_did_not_end_it() -> No
 def test_without_a_sidecar_the_client_starts_none() -> None:
     assert run(BEGIN, HOLTER_WITHOUT="sidecar").returncode == 0
     assert finished() == [("atexit", None)]
-    assert list(Path(only_run().view.directory).glob("sidecar*")) == []
+    assert list(Path(only_run().row.directory).glob("sidecar*")) == []
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_sys_exit_is_known_by_its_code_also_where_nobody_reads_the_exit_status(
     assert ended.returncode == code
     assert ended.stderr == ("no data\n" if status == "'no data'" else "")
     assert finished() == [("atexit", code)]
-    assert only_run().view.state == state
+    assert only_run().row.state == state
 
 
 def test_a_sys_exit_that_somebody_caught_does_not_decide() -> None:
     assert run(BEGIN + "try: sys.exit(3)\nexcept SystemExit: pass").returncode == 0
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_a_thread_that_calls_sys_exit_ends_alone() -> None:
@@ -126,4 +126,4 @@ def test_a_sigterm_that_the_program_waits_for_is_seen(wait: str) -> None:
     source = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); os.kill(os.getpid(), 15)\n"
     ended = run(BEGIN + source + f"got = signal.{wait}; print(getattr(got, 'si_signo', got) == 15); os._exit(0)")
     assert (ended.returncode, ended.stdout) == (0, "True\n")
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"

@@ -23,7 +23,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 
 def state_of_only_run() -> tuple[str, str | None]:
-    view = only_run().view
+    view = only_run().row
     return view.state, view.cause
 
 
@@ -153,7 +153,7 @@ def test_an_exception_that_leaves_the_block_of_the_run_is_its_failure(kernel: Ke
 def test_a_death_whose_run_was_removed_is_no_news(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(OPEN)
     kill_busy(kernel)
-    shutil.rmtree(only_run().view.directory)
+    shutil.rmtree(only_run().row.directory)
     with kernel_in(tmp_path) as successor:
         assert successor.run(OPEN).cards == []
 

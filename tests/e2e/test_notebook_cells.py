@@ -30,7 +30,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 def cells() -> list[tuple[CellStarted, CellEnded | None]]:
     """Each cell of the only run with its end, in order."""
-    said = list(records(only_run().view.directory))
+    said = list(records(only_run().row.directory))
     ends = {each.ordinal: each for each in said if isinstance(each, CellEnded)}
     starts = {each.ordinal: each for each in said if isinstance(each, CellStarted)}
     return [(start, ends.get(ordinal)) for ordinal, start in sorted(starts.items())]
@@ -51,7 +51,7 @@ def ls(*arguments: str) -> list[dict[str, Any]]:
 
 def output() -> str:
     """What the only run knows of the console."""
-    directory = Path(only_run().view.directory)
+    directory = Path(only_run().row.directory)
     return "".join(path.read_text() for path in sorted(directory.glob("output*.log")))
 
 
@@ -101,7 +101,7 @@ def test_what_went_wrong_in_a_cell_is_known(code: str, error: str, kernel: Kerne
     assert bool(ended(code).error) == bool(error)
     assert len(cells()) == 2
     kernel.shut_down()
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_the_cells_of_a_run_can_be_listed(kernel: Kernel) -> None:
@@ -320,8 +320,8 @@ def test_notebooks_that_a_tool_runs_are_undisturbed(tool: str, tmp_path: Path) -
     ran = subprocess.run([sys.executable, *commands[tool]], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert outputs(done) == [["display_data"], ["stdout"]]
-    view = only_run().view
-    assert (view.state, view.rows) == ("finished", 3)
+    row = only_run().row
+    assert (row.state, row.rows) == ("finished", 3)
     assert "trained\n" in output()
 
 
@@ -333,7 +333,7 @@ def test_a_notebook_that_a_tool_runs_fails_with_its_cell(tmp_path: Path) -> None
     assert ran.returncode == 1
     assert "ValueError: the batch is empty" in ran.stderr
     run = only_run()
-    assert (run.view.state, run.view.cause) == ("failed", "uncaught-exception")
+    assert (run.row.state, run.row.cause) == ("failed", "uncaught-exception")
     assert "the batch is empty" in (run.diagnosis.title if run.diagnosis else "")
 
 
@@ -351,7 +351,7 @@ def test_a_terminal_with_ipython_shows_the_card_as_text(tmp_path: Path) -> None:
     assert "os.kill(os.getpid(), 9)" in said
     assert "<div" not in said
     assert "died" not in type_in("%load_ext holter")
-    assert len(Catalog(data_directory({"HOLTER_DIR": str(tmp_path / "holter")})).views()) == 3
+    assert len(Catalog(data_directory({"HOLTER_DIR": str(tmp_path / "holter")})).rows()) == 3
 
 
 def test_stacks_call_cells_as_the_notebook_does_also_those_from_before_holter_came(kernel: Kernel) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.kernels import Kernel, kernel_in
 from tests.e2e.memory_seeds import MODULE, OPEN, SEEDS
-from tests.e2e.programs import only_run, rows, wait_until
+from tests.e2e.programs import only_run, rows, wait_for_cause
 from tests.zoo.cgroups import Cgroup, make_cgroup
 
 MIB = 1 << 20
@@ -160,7 +160,7 @@ def test_a_notebook_runs_to_its_end_and_keeps_every_row(name: str, tmp_path: Pat
         assert (ran.stdout, ran.displays) == ("", [])
         assert ran.stderr.count("\n") <= 1  # an array is no number: said once
         kernel.shut_down()
-    view = only_run().view
+    view = only_run().row
     kept = rows(view.directory)
     assert (view.state, view.cause, len(kept)) == ("finished", None, expected)
     assert {key for row in kept for key in row.values} == keys
@@ -196,12 +196,13 @@ def test_a_notebook_that_leaks_through_out_and_losses_dies_with_the_right_card(s
         for _ in range(30):
             kernel.client.execute(LEAKING)
         kernel.dies()
-    wait_until(lambda: only_run().view.cause == "cgroup-out-of-memory")  # once the sidecar has looked
-    assert only_run().view.state == "crashed"
+    wait_for_cause("cgroup-out-of-memory")
+    assert only_run().row.state == "crashed"
     with kernel_in(tmp_path) as successor:
         card = successor.run("import holter; run = holter.init(project='notebook')").card
     assert "cgroup-out-of-memory" in card
     assert "of 900 MiB (its memory limit)" in card
     assert "losses.append(model(torch.rand(2000, 500)).square().mean())" in card
+    assert "losses  list" in card
     held = card[card.index("losses  list") :]
     assert "Out[" in held

@@ -107,7 +107,7 @@ def test_an_interrupt_arrives_as_without_holter(code: str, kernel: Kernel) -> No
     kernel.interrupt()
     assert time.monotonic() - start < SOON_S
     assert kernel.run("run.log({'after': 1}); print('goes on')").stdout == "goes on\n"
-    [cell] = [each for each in records(only_run().view.directory) if getattr(each, "error", "")]
+    [cell] = [each for each in records(only_run().row.directory) if getattr(each, "error", "")]
     assert getattr(cell, "error", "") == "KeyboardInterrupt"
 
 
@@ -128,7 +128,7 @@ def test_every_row_before_an_interrupt_is_kept(kernel: Kernel) -> None:
     time.sleep(0.3)
     kernel.interrupt()
     logged = int(kernel.run("print(step)").stdout)
-    kept = [row.values["step"] for row in rows(only_run().view.directory)]
+    kept = [row.values["step"] for row in rows(only_run().row.directory)]
     assert logged > 100
     assert kept[:logged] == list(range(logged))
 
@@ -205,4 +205,4 @@ def test_a_kernel_of_vs_code_is_recorded_interrupted_and_explained(tmp_path: Pat
 
 
 def _sources() -> list[str]:
-    return [each.source for each in records(only_run().view.directory) if isinstance(each, CellStarted)]
+    return [each.source for each in records(only_run().row.directory) if isinstance(each, CellStarted)]

@@ -124,7 +124,7 @@ def test_a_script_prints_its_table_and_the_run_keeps_it() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert done.stderr.count("Line Contents") == 2
-    kept = Path(only_run().view.directory, "files", "memory", "train.txt").read_text()
+    kept = Path(only_run().row.directory, "files", "memory", "train.txt").read_text()
     assert "train, 2 calls" in kept
     assert kept in done.stderr
 

@@ -18,7 +18,7 @@ from tests.e2e.programs import data_directory, only_run, records, rows, run, sai
 
 
 def values(key: str) -> list[Any]:
-    return [row.values[key] for row in rows(only_run().view.directory) if key in row.values]
+    return [row.values[key] for row in rows(only_run().row.directory) if key in row.values]
 
 
 def test_every_row_that_log_returned_for_survives_sigkill() -> None:
@@ -33,17 +33,17 @@ def test_every_row_that_log_returned_for_survives_sigkill() -> None:
     )
     assert program.returncode == -signal.SIGKILL
     loaded = only_run()
-    assert [row.step for row in rows(loaded.view.directory)] == list(range(1000))
-    assert loaded.view.state == "crashed"
+    assert [row.step for row in rows(loaded.row.directory)] == list(range(1000))
+    assert loaded.row.state == "crashed"
     assert loaded.outcome.status == signal.SIGKILL
-    assert loaded.view.config == {"lr": 3e-4}
-    assert loaded.view.summary == {"train/loss": 0.001, "train/acc": 999}
+    assert loaded.row.config == {"lr": 3e-4}
+    assert loaded.row.summary == {"train/loss": 0.001, "train/acc": 999}
 
 
 def test_a_death_right_after_init_is_seen_with_its_exit_status() -> None:
     run("import os, signal, holter; holter.init(); os.kill(os.getpid(), signal.SIGKILL)")
     loaded = only_run()
-    assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
+    assert (loaded.row.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
     assert loaded.outcome.source in ("pidfd-info", "zombie-stat")
 
 
@@ -67,7 +67,7 @@ def test_a_death_right_after_init_is_seen_with_its_exit_status() -> None:
 def test_the_state_says_how_the_program_ended(end: str, state: str, status: int) -> None:
     run(f"import os, holter\nholter.init()\nholter.log({{'a': 1}})\n{end}")
     loaded = only_run()
-    assert loaded.view.state == state
+    assert loaded.row.state == state
     if "finish(" in end:
         assert loaded.outcome.status is None  # the program said it itself; nobody waited for its exit
     else:
@@ -77,13 +77,13 @@ def test_the_state_says_how_the_program_ended(end: str, state: str, status: int)
 
 def test_a_context_manager_ends_the_run_and_tells_an_error_from_success() -> None:
     run("import holter\nwith holter.init() as run: run.log({'a': 1})")
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_an_exception_in_the_block_fails_the_run_and_is_kept() -> None:
     program = run("import holter\nwith holter.init() as run: 1 / 0")
     loaded = only_run()
-    assert (loaded.view.state, program.returncode) == ("failed", 1)
+    assert (loaded.row.state, program.returncode) == ("failed", 1)
     (raised,) = loaded.said(Raised)
     assert (raised.type, raised.message) == ("ZeroDivisionError", "division by zero")
     assert "1 / 0" in raised.traceback or "ZeroDivisionError" in raised.traceback
@@ -99,7 +99,7 @@ def test_a_program_that_handles_sigterm_and_leaves_is_crashed() -> None:
         """
     )
     loaded = only_run()
-    assert loaded.view.state == "crashed"
+    assert loaded.row.state == "crashed"
     assert [record.signal for record in loaded.said(Signalled)] == [15]
 
 
@@ -116,13 +116,13 @@ def test_commit_false_adds_to_the_current_step_and_is_kept_at_once() -> None:
         os._exit(0)
         """
     )
-    found = [(row.step, row.values) for row in rows(only_run().view.directory)]
+    found = [(row.step, row.values) for row in rows(only_run().row.directory)]
     assert found == [(0, {"a": 1}), (0, {"b": 2}), (10, {"c": 3}), (10, {"d": 4}), (11, {"e": 5})]
 
 
 def test_steps_may_come_in_any_order() -> None:
     run("import holter\nrun = holter.init()\nfor step in (5, 3, 9, 0): run.log({'x': step}, step=step)")
-    assert [row.step for row in rows(only_run().view.directory)] == [5, 3, 9, 0]
+    assert [row.step for row in rows(only_run().row.directory)] == [5, 3, 9, 0]
 
 
 def test_numbers_of_numpy_and_look_alikes_are_kept_by_value() -> None:
@@ -141,7 +141,7 @@ def test_numbers_of_numpy_and_look_alikes_are_kept_by_value() -> None:
         tensor.value = 99.0
         """
     )
-    assert [row.values for row in rows(only_run().view.directory)] == [
+    assert [row.values for row in rows(only_run().row.directory)] == [
         {"f32": 0.5, "i64": 7, "one": 2.5, "t": 1.5, "b": True}
     ] * 3
 
@@ -175,7 +175,7 @@ def test_what_has_no_place_in_a_row_is_described_and_said_once() -> None:
     assert program.stderr.count("'object' is a type") == 1
     assert "log() takes a dict" in program.stderr
     assert "a step must be a whole number" in program.stderr
-    found = rows(only_run().view.directory)
+    found = rows(only_run().row.directory)
     assert [len(row.values) for row in found] == [3, 3, 3, 3, 3, 3, 100_000, 1]
     assert len(str(found[1].values["text"])) == 65_536
     assert found[1].values["7"] == 1
@@ -200,21 +200,21 @@ def test_a_step_out_of_range_is_said_once_and_costs_only_its_own_row() -> None:
     assert program.returncode == 0
     assert program.stderr.count("is out of range") == 1
     assert "9223372036854775807" in program.stderr
-    found = rows(only_run().view.directory)
+    found = rows(only_run().row.directory)
     assert [(row.step, *row.values) for row in found] == [
         (0, "next"),
         (-5, "below"),
         (2**62 - 1, "last"),
         (-(2**62) + 1, "first"),
     ]
-    assert only_run().view.state == "failed"
+    assert only_run().row.state == "failed"
 
 
 @pytest.mark.parametrize("code", ["2**64", "-(2**80)", "'oops'", "object()", "float('nan')", "1.0"])
 def test_whatever_is_given_for_an_exit_code_the_run_has_failed_and_the_program_has_not(code: str) -> None:
     program = run(f"import holter\nrun = holter.init()\nrun.finish(exit_code={code})")
     assert program.returncode == 0
-    assert only_run().view.state == "failed"
+    assert only_run().row.state == "failed"
 
 
 def test_log_after_finish_is_said_once_and_changes_nothing() -> None:
@@ -223,13 +223,13 @@ def test_log_after_finish_is_said_once_and_changes_nothing() -> None:
     )
     assert program.returncode == 0
     assert program.stderr.count("after finish()") == 1
-    assert only_run().view.rows == 0
+    assert only_run().row.rows == 0
 
 
 def test_rows_logged_by_atexit_functions_are_kept() -> None:
     run("import atexit, holter\nrun = holter.init()\natexit.register(lambda: run.log({'late': 1}))")
     assert values("late") == [1]
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_module_level_calls_before_init_say_what_to_do() -> None:
@@ -258,16 +258,16 @@ def test_config_and_summary_keep_every_change() -> None:
         """
     )
     loaded = only_run()
-    assert loaded.view.config == {"lr": 0.1, "model": {"width": 4}, "batch": 64, "seed": 1}
-    assert loaded.view.summary == {"acc": 0.5, "best": 0.9}
-    assert (loaded.view.name, loaded.view.tags) == ("renamed", ("a", "b"))
+    assert loaded.row.config == {"lr": 0.1, "model": {"width": 4}, "batch": 64, "seed": 1}
+    assert loaded.row.summary == {"acc": 0.5, "best": 0.9}
+    assert (loaded.row.name, loaded.row.tags) == ("renamed", ("a", "b"))
     assert [(alert.title, alert.level) for alert in loaded.said(Alerted)] == [("look", "WARN")]
-    assert len(said(loaded.view.directory, Configured)) == 4
+    assert len(said(loaded.row.directory, Configured)) == 4
 
 
 def test_flush_waits_for_the_disk_and_leaves_a_mark() -> None:
     run("import holter\nrun = holter.init()\nrun.log({'a': 1})\nrun.flush()\nholter.log.flush()\nholter.flush()")
-    assert [mark.step for mark in said(only_run().view.directory, Flushed)] == [1, 1, 1]  # type: ignore[attr-defined]  # Flushed
+    assert [mark.step for mark in said(only_run().row.directory, Flushed)] == [1, 1, 1]  # type: ignore[attr-defined]  # Flushed
 
 
 def test_a_flush_that_failed_says_so_leaves_no_mark_and_is_made_good_by_the_next_one() -> None:
@@ -289,7 +289,7 @@ def test_a_flush_that_failed_says_so_leaves_no_mark_and_is_made_good_by_the_next
         print(holter.flush(), holter.log.flush())
         """
     )
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     assert program.stdout.split() == ["False", "False", "True", "True", "True"]
     (line,) = program.stderr.splitlines()
     assert line.startswith(f"holter: flush() failed: Input/output error ({directory}): what was logged survives")
@@ -311,7 +311,7 @@ def test_a_row_of_too_many_keys_is_cut_with_one_word_and_the_rest_can_be_logged_
         "holter: a row has more than 100,000 values: the first 100,000 are kept, 50,000 or more are not; "
         "log them in other calls with the same step\n"
     )
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     assert [(row.step, len(row.values)) for row in rows(directory)] == [(0, 100_000), (1, 100_000), (0, 1)]
     (noted,) = only_run().said(Noted)
     assert "50,000 or more are not" in noted.text
@@ -323,7 +323,7 @@ def test_very_many_remarks_end_in_one_that_says_so() -> None:
     assert len(lines) == 101
     assert lines[0] == "holter: 'k0' is a set, which has no place in a row: its repr is kept"
     assert lines[-1] == "holter: after 100 remarks like these no more are made"
-    assert len(rows(only_run().view.directory)[0].values) == 500
+    assert len(rows(only_run().row.directory)[0].values) == 500
 
 
 def test_disabled_mode_leaves_nothing_and_starts_nothing() -> None:
@@ -375,12 +375,12 @@ def test_wandb_users_arguments_are_accepted() -> None:
         """
     )
     assert (program.returncode, program.stderr) == (0, "")
-    assert only_run().view.entity == "team"
+    assert only_run().row.entity == "team"
 
 
 def test_directories_are_private_to_their_owner() -> None:
     run("import os, holter\nos.umask(0)\nholter.init()\nholter.log({'a': 1})")
-    directory = Path(only_run().view.directory)
+    directory = Path(only_run().row.directory)
     made = [data_directory(), directory.parent, directory]
     assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o700] * 3
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
@@ -446,9 +446,9 @@ def test_the_disk_limit_stops_rows_and_says_so_once() -> None:
     )
     assert program.returncode == 0
     assert program.stderr.count("disk limit of 600,000 bytes") == 1
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
     loaded = only_run()
-    used = sum(path.stat().st_size for path in Path(loaded.view.directory).iterdir())
+    used = sum(path.stat().st_size for path in Path(loaded.row.directory).iterdir())
     assert used <= 600_000
     kept = values("i")
     assert kept == list(range(len(kept)))
@@ -466,7 +466,7 @@ def test_a_clock_set_back_does_not_change_the_order_of_rows() -> None:
         run.log({"i": 1})
         """
     )
-    first, second = rows(only_run().view.directory)
+    first, second = rows(only_run().row.directory)
     assert 0 < second.at_ns - first.at_ns < 10**9
 
 
@@ -493,7 +493,7 @@ def test_a_requeued_job_continues_its_run_as_another_attempt() -> None:
     second = run(source, **job, SLURM_RESTART_COUNT="1")
     assert first.stdout.split()[0] == second.stdout.split()[0]
     loaded = only_run()
-    assert (loaded.view.attempt, loaded.view.state, loaded.view.rows) == (2, "finished", 2)
+    assert (loaded.row.attempt, loaded.row.state, loaded.row.rows) == (2, "finished", 2)
     assert values("a") == [0, 1]
 
 
@@ -615,7 +615,7 @@ def test_an_init_before_the_sidecar_can_start_is_not_slower(tmp_path: Path) -> N
 def test_an_interpreter_that_is_not_there_costs_only_the_sidecar() -> None:
     program = run("import sys, holter\nsys.executable = '/nonexistent'\nwith holter.init() as run: run.log({'a': 1})")
     assert program.returncode == 0
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_finish_returns_within_its_deadline_when_the_disk_hangs() -> None:
@@ -648,9 +648,9 @@ def test_a_forked_child_that_logs_gets_its_own_journal_in_the_same_run() -> None
         """
     )
     loaded = only_run()
-    assert [row.values["who"] for row in rows(loaded.view.directory)] == ["parent", "parent again"]
-    assert [row.values["who"] for row in rows(loaded.view.directory, writer="worker")] == ["child"]
-    assert (loaded.view.state, loaded.view.rows) == ("finished", 3)
+    assert [row.values["who"] for row in rows(loaded.row.directory)] == ["parent", "parent again"]
+    assert [row.values["who"] for row in rows(loaded.row.directory, writer="worker")] == ["child"]
+    assert (loaded.row.state, loaded.row.rows) == ("finished", 3)
 
 
 def test_a_forked_child_never_writes_into_its_parents_journal_even_while_threads_log() -> None:
@@ -672,7 +672,7 @@ def test_a_forked_child_never_writes_into_its_parents_journal_even_while_threads
         for thread in threads: thread.join()
         """
     )
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     assert all("child" not in row.values for row in rows(directory))
     assert len(rows(directory, writer="worker")) == 20
     assert find_damage(only_run()) == []
@@ -697,8 +697,8 @@ if __name__ == "__main__":
     )
     subprocess.run([sys.executable, str(script)], check=True, timeout=60)
     loaded = only_run()
-    assert sorted(row.values["worker"] for row in rows(loaded.view.directory, writer="worker")) == [0, 1, 2]
-    assert loaded.view.state == "finished"
+    assert sorted(row.values["worker"] for row in rows(loaded.row.directory, writer="worker")) == [0, 1, 2]
+    assert loaded.row.state == "finished"
 
 
 def test_threads_that_log_without_a_step_never_share_one() -> None:
@@ -714,7 +714,7 @@ def test_threads_that_log_without_a_step_never_share_one() -> None:
         for thread in threads: thread.join()
         """
     )
-    assert sorted(row.step for row in rows(only_run().view.directory)) == list(range(2000))
+    assert sorted(row.step for row in rows(only_run().row.directory)) == list(range(2000))
 
 
 def test_a_signal_handler_that_logs_inside_log_does_not_deadlock() -> None:
@@ -764,7 +764,7 @@ def test_a_stopped_or_dead_sidecar_changes_nothing_for_the_program() -> None:
             os.kill(sidecar, signal.SIGKILL)
     assert finish_s < 20
     assert values("i") == list(range(300))
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_nothing_is_said_on_stdout_and_little_on_stderr() -> None:
@@ -777,7 +777,7 @@ def test_nothing_is_said_on_stdout_and_little_on_stderr() -> None:
 
 def test_finished_is_the_last_record_of_a_run_that_ended_in_order() -> None:
     run("import holter\nwith holter.init() as run: run.log({'a': 1})")
-    last = records(only_run().view.directory)[-1]
+    last = records(only_run().row.directory)[-1]
     assert isinstance(last, Finished)
     assert (last.exit_code, last.how) == (0, "context")
 
@@ -798,4 +798,4 @@ def test_a_resumed_run_goes_on_behind_its_highest_step_also_when_that_was_not_th
     run("import holter\nrun = holter.init(id='r')\nfor step in (0, 500, 3): run.log({'a': step}, step=step)")
     resumed = run("import holter\nrun = holter.init(id='r', resume='must')\nprint(run.step)\nrun.log({'a': 1})")
     assert resumed.stdout.strip() == "501"
-    assert (only_run().view.steps, only_run().view.last_step) == (502, 501)
+    assert (only_run().row.steps, only_run().row.last_step) == (502, 501)

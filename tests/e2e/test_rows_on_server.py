@@ -36,7 +36,7 @@ def test_where_all_rows_have_arrived_it_says_so(tmp_path: Path) -> None:
 
 def test_where_the_server_can_not_be_reached_it_says_how_many_wait() -> None:
     done = run(TRAINING, HOLTER_URL="http://127.0.0.1:9", HOLTER_API_KEY="k", HOLTER_QUIET="", WANTED="0")
-    assert f"0 of 1,204 rows on the server, 1,204 wait: `holter sync {only_run().view.id}`" in done.stderr
+    assert f"0 of 1,204 rows on the server, 1,204 wait: `holter sync {only_run().row.id}`" in done.stderr
 
 
 def test_without_a_server_it_says_how_many_there_are() -> None:

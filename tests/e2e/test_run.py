@@ -17,7 +17,7 @@ from tests.e2e.terminals import Terminal
 
 
 def console() -> bytes:
-    return (Path(only_run().view.directory) / "output.log").read_bytes()
+    return (Path(only_run().row.directory) / "output.log").read_bytes()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -81,11 +81,12 @@ def test_each_signal_that_is_sent_to_it_reaches_the_command_once(command: list[s
 @pytest.mark.parametrize("command", [REPORTS_SIGNALS, [*UNDER_HOLTER, *REPORTS_SIGNALS]], ids=["without", "with"])
 def test_keys_that_send_signals_reach_the_command_once(command: list[str]) -> None:
     with Terminal(command) as terminal:
-        terminal.await_text(b"ready")
+        # With the end of the line, which Python may write by itself: an echo would stand before it.
+        terminal.await_text(b"ready\r\n")
         terminal.type(b"\x03")
-        terminal.await_text(b"SIGINT")
+        terminal.await_text(b"SIGINT\r\n")
         terminal.type(b"\x03")
-        terminal.await_text(b"SIGINT\r\n^CSIGINT")
+        terminal.await_text(b"SIGINT\r\n^CSIGINT\r\n")
         terminal.type(b"\x1c")
         assert terminal.wait() == 5
     assert terminal.shown == b"ready\r\n^CSIGINT\r\n^CSIGINT\r\n^\\SIGQUIT\r\n"
@@ -236,7 +237,7 @@ def test_files_stay_files(prefix: list[str], tmp_path: Path) -> None:
         )
     assert file.read_text() == "before\nTrue True\nTrue\nerr\nraw\nchild\n"
     if prefix:
-        wait_until((Path(only_run().view.directory) / "output.log").exists)
+        wait_until((Path(only_run().row.directory) / "output.log").exists)
         wait_until(lambda: console() == b"True True\nTrue\nerr\nraw\nchild\n")
 
 
@@ -319,7 +320,7 @@ def test_the_state_of_a_run_without_a_line_of_holter_is_known_by_its_status(
 ) -> None:
     run_piped([*UNDER_HOLTER, *bash(script)])
     loaded = only_run()
-    assert (loaded.view.state, loaded.outcome.status, loaded.outcome.source) == (state, status, "wait")
+    assert (loaded.row.state, loaded.outcome.status, loaded.outcome.source) == (state, status, "wait")
 
 
 def test_what_only_a_parent_is_told_is_kept() -> None:
@@ -336,7 +337,7 @@ def test_what_only_a_parent_is_told_is_kept() -> None:
 def test_options_describe_the_run() -> None:
     options = "--project p --name n --tags a,b --tags c --group g --notes text --config lr=3e-4 n=64 x=true y=[1] z=abc"
     run_piped([*RUN, *options.split(), "--", "true"])
-    view = only_run().view
+    view = only_run().row
     assert (view.project, view.name, view.tags, view.group, view.notes) == ("p", "n", ("a", "b", "c"), "g", "text")
     assert view.config == {"lr": 3e-4, "n": 64, "x": True, "y": [1], "z": "abc"}
 
@@ -364,7 +365,7 @@ def test_a_program_that_calls_init_is_the_same_run() -> None:
         """
     _, out, err = run_piped([*RUN, "--name", "n", "--config", "a=2", "--", *python(source)], HOLTER_SILENT="")
     loaded = only_run()
-    view = loaded.view
+    view = loaded.row
     assert out.decode() == f"{view.id} n {{'a': 2, 'lr': 1}}\n"
     assert (view.project, view.name, view.state, view.rows, view.attempt) == ("own", "n", "finished", 3, 1)
     assert view.config == {"a": 2, "lr": 1}
@@ -388,7 +389,7 @@ def test_a_program_that_calls_init_is_the_same_run() -> None:
 def test_the_programs_own_word_counts_more_than_its_exit_status(end: str, state: str, because: str) -> None:
     run_piped([*UNDER_HOLTER, *python(f"import holter; run = holter.init(); run.log({{'a': 1}})\n{end}")])
     loaded = only_run()
-    assert (loaded.view.state, loaded.view.rows) == (state, 1)
+    assert (loaded.row.state, loaded.row.rows) == (state, 1)
     assert because in loaded.outcome.because
 
 
@@ -411,7 +412,7 @@ def test_a_script_of_several_programs_is_one_run(script: str, state: str, rows: 
     recorder.chmod(0o755)
     run_piped([*UNDER_HOLTER, *bash(script.replace("$P", str(recorder)))])
     loaded = only_run()
-    assert (loaded.view.state, loaded.view.rows, loaded.view.attempt) == (state, rows, 1)
+    assert (loaded.row.state, loaded.row.rows, loaded.row.attempt) == (state, rows, 1)
 
 
 def test_a_second_run_of_the_program_is_one_of_its_own() -> None:
@@ -430,8 +431,8 @@ def test_the_same_id_again_is_another_attempt() -> None:
     for code in (1, 0):
         run_piped([*UNDER_HOLTER, *bash(f"echo {code}; exit {code}")], HOLTER_RUN_ID="again")
     loaded = only_run()
-    assert (loaded.view.id, loaded.view.attempt, loaded.view.state) == ("again", 2, "finished")
-    directory = Path(loaded.view.directory)
+    assert (loaded.row.id, loaded.row.attempt, loaded.row.state) == ("again", 2, "finished")
+    directory = Path(loaded.row.directory)
     assert [(directory / name).read_text() for name in ("output.log", "output-2.log")] == ["1\n", "0\n"]
 
 

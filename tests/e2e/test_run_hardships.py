@@ -99,7 +99,7 @@ def test_timeout_ends_the_command_and_its_launcher() -> None:
     code, out, _ = run_piped(["timeout", "2", *UNDER_HOLTER, *bash("echo $$; exec sleep 60")])
     assert code == 124
     wait_until(lambda: not Path(f"/proc/{int(out)}").exists())
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
 
 
 def test_a_pipe_into_head_is_as_without() -> None:

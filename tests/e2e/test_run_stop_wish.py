@@ -52,8 +52,8 @@ def test_a_command_that_knows_nothing_of_holter_is_interrupted(server: Served) -
     assert program.returncode == 128 + signal.SIGINT
     assert "KeyboardInterrupt" in errors
     assert errors.count("to stop: enough; interrupting the command") == 1
-    wait_until(lambda: only_run().view.state != "running")
-    assert only_run().view.state == "failed"
+    wait_until(lambda: only_run().row.state != "running")
+    assert only_run().row.state == "failed"
 
 
 def test_what_a_shell_started_is_interrupted_as_by_ctrl_c(server: Served) -> None:

@@ -102,7 +102,7 @@ def test_without_a_terminal_a_command_may_be_stopped_and_killed(target: int, tmp
         assert state_of(launcher.pid) == "S"
         os.kill(pid, signal.SIGKILL)
         assert launcher.wait(10) == 137
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
 
 
 def test_without_a_terminal_a_command_may_be_stopped_and_continued(tmp_path: Path) -> None:

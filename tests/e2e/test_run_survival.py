@@ -97,12 +97,13 @@ def test_a_failure_of_ours_leaves_the_output_to_the_sidecar() -> None:
     assert (done.returncode, done.stdout) == (3, "".join(f"line {i}\n" for i in range(100)).encode())
 
 
-def test_a_secret_does_not_stay_on_the_disk_when_the_sidecar_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("found", ["runs", "runs/*/sidecar-*.lock"], ids=["while it started", "later"])
+def test_a_secret_does_not_stay_on_the_disk_when_the_sidecar_was_killed(tmp_path: Path, found: str) -> None:
     prints = bash('while [ ! -e "$GO" ]; do sleep 0.02; done; echo password=secret')
     environ = {**os.environ, **QUIET, "GO": str(tmp_path / "go")}
     directory = os.environ["HOLTER_DIR"]
     with subprocess.Popen([*UNDER_HOLTER, *prints], stdout=subprocess.PIPE, env=environ) as launcher:
-        wait_until(lambda: sidecars(directory) and list(Path(directory).glob("runs/*/sidecar-*.lock")), within_s=60)
+        wait_until(lambda: sidecars(directory) and list(Path(directory).glob(found)), within_s=60)
         os.kill(sidecars(directory)[0], signal.SIGKILL)
         (tmp_path / "go").touch()
         out, _ = launcher.communicate(timeout=30)

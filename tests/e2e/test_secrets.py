@@ -89,7 +89,7 @@ def _train(server: Served, repository: Path) -> str:
     )
     assert done.returncode == 1, done.stderr
     assert "holter: masked" in done.stderr
-    return only_run().view.id
+    return only_run().row.id
 
 
 def test_no_secret_of_any_kind_reaches_the_server_from_any_place(tmp_path: Path, repository: Path) -> None:
@@ -109,7 +109,7 @@ def test_no_secret_of_any_kind_reaches_the_server_from_any_place(tmp_path: Path,
     assert any("RuntimeError" in text for text in shown.values())
     assert [(path, each.kind) for path, text in shown.items() for each in SAMPLES if leaks(each, text)] == []
     assert [path for path, text in shown.items() if "hunter2hunter2" in text] == []
-    assert sum(only_run().view.masked.values()) > len(SAMPLES)
+    assert sum(only_run().row.masked.values()) > len(SAMPLES)
     assert json.loads(answers[0])["masked"]["api_key in config"] == 1
 
 
@@ -124,16 +124,16 @@ def test_what_was_masked_is_counted_and_told_once(tmp_path: Path) -> None:
     done = run(program, HOLTER_QUIET="")
     assert done.stderr.count("masked") == 1, done.stderr
     assert "holter: masked 2 secrets (api_key in config, password in config)" in done.stderr
-    wait_until(lambda: "password in console" in only_run().view.masked, within_s=60)
-    shown = holter("show", only_run().view.id).stdout
+    wait_until(lambda: "password in console" in only_run().row.masked, within_s=60)
+    shown = holter("show", only_run().row.id).stdout
     assert "1 × api_key in config, 1 × password in config" in shown
     assert "1 × password in console" in shown
 
 
 def test_a_name_is_left_alone_that_the_user_says_is_none_of_a_secret() -> None:
     run('import holter; holter.init(config={"api_key": "public"})', HOLTER_NOT_SECRET="api_key")
-    assert only_run().view.config == {"api_key": "public"}
-    assert only_run().view.masked == {}
+    assert only_run().row.config == {"api_key": "public"}
+    assert only_run().row.masked == {}
 
 
 SHORT = """
@@ -157,7 +157,7 @@ def test_our_key_does_not_go_to_the_server_of_a_cloned_repository(tmp_path: Path
         assert done.returncode == 0, done.stderr
         assert f"HOLTER_API_KEY is not sent to {url}, which only holter.toml of this directory names" in done.stderr
         assert "sent to http" not in done.stderr.replace("is not sent to", "")
-        assert only_run().view.rows == 1
+        assert only_run().row.rows == 1
         wait_until(lambda: not sidecars(str(data_directory())))
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):

@@ -62,6 +62,8 @@ def test_runs_are_listed_filtered_sorted_and_counted(server: Served) -> None:
     ]
     only = server.get("/runs", filter="state = failed and config.lr > 0.15", project="mnist")
     assert (only["total"], only["runs"][0]["cause"]) == (1, "uncaught-exception")
+    others = server.get("/runs", project="mnist", without=f"{good},nobody")
+    assert (others["total"], [each["id"] for each in others["runs"]]) == (1, [bad])
     assert server.get("/runs", project="other") == {"total": 0, "runs": []}
     assert server.get("/projects")["projects"][0] | {"last_at": 0} == {
         "name": "mnist",

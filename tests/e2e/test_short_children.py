@@ -26,7 +26,7 @@ def _connector() -> None:
 def run(body: str, **environ: str) -> tuple[int, list[ChildExited]]:
     with start(BEGIN + body, **environ) as program:
         program.wait(60)
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     wait_until(lambda: not sidecars(directory), within_s=60)
     told = said(directory, ChildExited, writer="sidecar")
     return program.returncode, [each for each in told if isinstance(each, ChildExited) and each.status]
@@ -105,7 +105,7 @@ raise RuntimeError(f"worker failed with exit code {worker.exitcode}")
 
 def test_a_worker_that_faults_before_anybody_listens_is_known_by_its_parents_words() -> None:
     assert run_piped([*UNDER_HOLTER, sys.executable, "-c", EARLY])[0] == 1
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     wait_until(lambda: not sidecars(directory), within_s=20)
     found = only_run().diagnosis
     assert found is not None

@@ -13,6 +13,7 @@ from holter.catalog.catalog import Catalog
 from holter.model.records import Beat, Exited, Facts, Opened
 from tests.e2e.programs import data_directory, only_run, rows, run, said, sidecars, start, wait_until
 
+CAP_SYS_RESOURCE = 24
 LOGS_FOR_EVER = """
 import time, holter
 run = holter.init()
@@ -37,7 +38,7 @@ def test_it_samples_the_process_and_the_host_every_second_and_beats() -> None:
             for i in range(35): run.log({"i": i}); time.sleep(0.1)
         """
     )
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     samples = rows(directory, writer="sidecar")
     assert 3 <= len(samples) <= 6
     newest = samples[-1].values
@@ -61,14 +62,22 @@ def test_it_lives_in_its_own_session_and_directory_and_is_nobodys_child() -> Non
         stat = Path(f"/proc/{sidecar}/stat").read_text().rpartition(")")[2].split()
         parent, session = int(stat[1]), int(stat[3])
         directory_of_it = os.readlink(f"/proc/{sidecar}/cwd")
+        choice = int(Path(f"/proc/{sidecar}/oom_score_adj").read_text())
         programs_own = {os.readlink(f"/proc/{program.pid}/fd/{number}") for number in (1, 2)}
         descriptors = {os.readlink(link) for link in Path(f"/proc/{sidecar}/fd").iterdir() if os.path.islink(link)}
         program.kill()
     assert parent != program.pid
     assert session != os.getsid(0)
     assert directory_of_it == "/"
+    # Where memory is freed it must not go with the program, as far as we may ask for that.
+    assert choice == (-1000 if _may_set_limits() else int(Path("/proc/self/oom_score_adj").read_text()))
     # It would keep `python train.py | tee log` waiting for the end of its input.
     assert not programs_own & descriptors
+
+
+def _may_set_limits() -> bool:
+    [capabilities] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff")]
+    return bool(int(capabilities.split()[1], 16) & 1 << CAP_SYS_RESOURCE)
 
 
 def test_signals_to_the_whole_group_do_not_end_it_before_the_program() -> None:
@@ -86,7 +95,7 @@ def test_signals_to_the_whole_group_do_not_end_it_before_the_program() -> None:
 
 def test_it_leaves_soon_after_the_program_died() -> None:
     run("import os, holter\nrun = holter.init()\nrun.log({'a': 1})\nos.kill(os.getpid(), 9)")
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
     wait_until(lambda: not sidecars(str(data_directory())), within_s=60)
 
 
@@ -116,9 +125,9 @@ def test_runs_one_after_the_other_share_one_sidecar() -> None:
         first_line(program)
         pids = sidecars(str(data_directory()))
         program.kill()
-    views = Catalog(str(data_directory())).views()
-    writers = {pid for view in views for pid in sidecar_pids(view.directory)}
-    assert len(views) == 3
+    rows = Catalog(str(data_directory())).rows()
+    writers = {pid for row in rows for pid in sidecar_pids(row.directory)}
+    assert len(rows) == 3
     assert writers == set(pids)
     assert len(pids) == 1
 
@@ -146,7 +155,7 @@ def test_ranks_on_one_host_share_one_sidecar_and_one_run(tmp_path: Path) -> None
         assert rank.wait(60) == 0
         rank.communicate()
     loaded = only_run()
-    assert (loaded.view.state, loaded.view.rows, loaded.view.attempt) == ("finished", 3, 1)
+    assert (loaded.row.state, loaded.row.rows, loaded.row.attempt) == ("finished", 3, 1)
     assert sorted(row.values["rank"] for row in rows(directory)) == [0, 1, 2]
     assert len(loaded.said(Exited)) == 3
 
@@ -163,7 +172,7 @@ def test_the_death_of_any_rank_is_the_runs_death() -> None:
     for rank in ranks:
         rank.communicate(timeout=60)
     loaded = only_run()
-    assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
+    assert (loaded.row.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
 
 
 def test_a_later_command_completes_what_a_dead_sidecar_could_not_write() -> None:
@@ -174,7 +183,7 @@ def test_a_later_command_completes_what_a_dead_sidecar_could_not_write() -> None
         os.kill(sidecar, signal.SIGKILL)
         program.kill()
     loaded = only_run()
-    assert loaded.view.state == "crashed"
+    assert loaded.row.state == "crashed"
     assert [record.source for record in loaded.said(Exited)] == ["gone"]
     found = [row.values["i"] for row in rows(directory)]
     assert found == list(range(len(found)))
@@ -197,7 +206,7 @@ def test_a_program_goes_on_and_finishes_when_its_sidecar_is_killed() -> None:
         _, err = program.communicate(timeout=20)
     assert (program.returncode, err) == (0, "")
     loaded = only_run()
-    assert (loaded.view.state, loaded.view.rows) == ("finished", 100)
+    assert (loaded.row.state, loaded.row.rows) == ("finished", 100)
 
 
 def test_a_stopped_sidecar_does_not_keep_a_dead_run_running() -> None:
@@ -208,7 +217,7 @@ def test_a_stopped_sidecar_does_not_keep_a_dead_run_running() -> None:
         os.kill(sidecar, signal.SIGSTOP)
         program.kill()
     try:
-        assert only_run().view.state == "crashed"
+        assert only_run().row.state == "crashed"
     finally:
         os.kill(sidecar, signal.SIGCONT)
     # Awake again it adds what only it could know.
@@ -229,4 +238,4 @@ def test_a_program_without_any_privilege_is_recorded_all_the_same() -> None:
     done = subprocess.run([*drop, sys.executable, "-c", source], check=False)
     assert done.returncode == -signal.SIGKILL
     loaded = only_run()
-    assert (loaded.view.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)
+    assert (loaded.row.state, loaded.outcome.status) == ("crashed", signal.SIGKILL)

@@ -161,7 +161,7 @@ def test_a_handler_runs_and_the_run_knows(when: str, without: str) -> None:
 
 def test_our_stacks_are_still_written() -> None:
     run(BEGIN + REAL["SIGSEGV"])
-    faults = Path(only_run().view.directory, "faults.log").read_text()
+    faults = Path(only_run().row.directory, "faults.log").read_text()
     assert "Fatal Python error: Segmentation fault" in faults
     assert "string_at" in faults
 

@@ -17,7 +17,7 @@ BEGIN = "import os, resource, threading, holter; run = holter.init()\n"
 
 def told(writer: str = "client") -> tuple[Surroundings, list[Record]]:
     """What was kept, and the records before it."""
-    kept = [record for record in records(only_run().view.directory, writer) if isinstance(record, Raised | Looked)]
+    kept = [record for record in records(only_run().row.directory, writer) if isinstance(record, Raised | Looked)]
     (looked,) = [record for record in kept if isinstance(record, Looked) and record.source == "surroundings"]
     return msgspec.convert(looked.found, Surroundings), [each for each in kept if isinstance(each, Raised)]
 
@@ -87,5 +87,5 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("end", ["raise KeyboardInterrupt", "raise SystemExit(3)"])
 def test_nobody_looks_when_somebody_wanted_it_to_end(end: str) -> None:
     run(BEGIN + end)
-    looked = [each.source for each in records(only_run().view.directory) if isinstance(each, Looked)]
+    looked = [each.source for each in records(only_run().row.directory) if isinstance(each, Looked)]
     assert "surroundings" not in looked

@@ -40,9 +40,9 @@ def test_config_and_summary_of_the_module_are_those_of_the_run() -> None:
         """
     )
     assert sentences(program) == []
-    view = only_run().view
-    assert view.config == {"lr": 0.1, "model": {"width": 4}, "seed": 1, "batch": 64, "wd": 0.3}
-    assert view.summary == {"best.acc": 2}
+    row = only_run().row
+    assert row.config == {"lr": 0.1, "model": {"width": 4}, "seed": 1, "batch": 64, "wd": 0.3}
+    assert row.summary == {"best.acc": 2}
 
 
 def test_a_change_inside_of_the_configuration_is_kept_while_the_program_logs() -> None:
@@ -55,7 +55,7 @@ def test_a_change_inside_of_the_configuration_is_kept_while_the_program_logs() -
         os.kill(os.getpid(), signal.SIGKILL)
         """
     )
-    assert only_run().view.config == {"model": {"width": 4}}
+    assert only_run().row.config == {"model": {"width": 4}}
 
 
 def test_a_wrong_update_in_the_middle_of_training_is_a_sentence() -> None:
@@ -74,12 +74,10 @@ def test_a_run_with_a_place_of_its_own_is_seen_and_deleted_by_every_command(tmp_
     assert [each["id"] for each in json.loads(holter("ls", "--json").stdout)["runs"]] == ["r1"]
     assert "r1" in holter("show", "r1").stdout
     assert holter("why", "r1").returncode == 0
-    assert [each.directory for each in Catalog(str(data_directory())).views()] == [
-        str(data_directory() / "runs" / "r1")
-    ]
+    assert [each.directory for each in Catalog(str(data_directory())).rows()] == [str(data_directory() / "runs" / "r1")]
     again = run("import holter\nrun = holter.init(id='r1', resume='must')\nrun.log({'a': 2})\nprint(run.dir)")
     assert sentences(again) == []
-    assert only_run().view.attempt == 2
+    assert only_run().row.attempt == 2
     Api().run("r1").delete()
     assert list((place / "runs").iterdir()) == list((data_directory() / "runs").iterdir()) == []
 
@@ -119,7 +117,7 @@ def test_a_login_holds_for_a_run_with_a_place_of_its_own(tmp_path: Path) -> None
 def test_what_is_not_supported_is_said_once_and_the_run_recorded(arguments: str, sentence: str) -> None:
     [said] = sentences(run(f"import holter\nholter.init({arguments})\nholter.log({{'a': 1}})"))
     assert said.startswith(sentence)
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +138,9 @@ def test_settings_of_the_same_meaning_are_taken() -> None:
     program = run(
         f"import holter\nrun = holter.init(settings={{**{given!r}, 'console': 'off'}})\nprint('seen')\nprint(run.dir)"
     )
-    view = only_run().view
-    assert (view.name, view.group, view.job_type, view.notes, view.tags) == ("n", "g", "j", "x", ("t",))
-    assert "seen" not in holter("tail", view.id).stdout
+    row = only_run().row
+    assert (row.name, row.group, row.job_type, row.notes, row.tags) == ("n", "g", "j", "x", ("t",))
+    assert "seen" not in holter("tail", row.id).stdout
     assert sentences(program) == []
 
 
@@ -154,8 +152,8 @@ def test_keys_can_be_left_out_of_the_configuration() -> None:
         holter.init(id="only", config={"a": 1, "b": 2}, config_include_keys=["a"]).finish()
         """
     )
-    views = {view.id: view.config for view in Catalog(str(data_directory())).views()}
-    assert views == {"without": {"b": 2}, "only": {"a": 1}}
+    rows = {row.id: row.config for row in Catalog(str(data_directory())).rows()}
+    assert rows == {"without": {"b": 2}, "only": {"a": 1}}
 
 
 def test_wandb_disabled_records_nothing_and_says_so() -> None:
@@ -164,7 +162,7 @@ def test_wandb_disabled_records_nothing_and_says_so() -> None:
     assert not data_directory().exists()
     for variables in ({"WANDB_DISABLED": "false"}, {"WANDB_DISABLED": "true", "HOLTER_MODE": "online"}):
         assert sentences(run("import holter\nholter.init()", **variables)) == []
-    assert len(Catalog(str(data_directory())).views()) == 2
+    assert len(Catalog(str(data_directory())).rows()) == 2
 
 
 def test_an_init_that_gives_back_the_active_run_says_what_it_leaves_aside() -> None:
@@ -173,7 +171,7 @@ def test_an_init_that_gives_back_the_active_run_says_what_it_leaves_aside() -> N
     assert sentence.endswith(
         "is still active, and init() gives it back without name; reinit='create_new' begins another"
     )
-    assert only_run().view.config == {"x": 1}
+    assert only_run().row.config == {"x": 1}
 
 
 def test_alerts_wait_and_finish_is_quiet_where_asked() -> None:
@@ -217,4 +215,4 @@ def test_a_tensor_with_a_gradient_is_logged_without_torchs_warning() -> None:
         """
     )
     assert sentences(program) == []
-    assert only_run().view.summary == {"loss": 15.0, "lr": 0.1}
+    assert only_run().row.summary == {"loss": 15.0, "lr": 0.1}

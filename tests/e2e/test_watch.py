@@ -50,10 +50,10 @@ def test_a_watched_process_is_a_running_run_with_its_facts_and_curves(
     sleeper: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     run = watch(sleeper, "--project", "night", "--name", "rescued")
-    wait_until(lambda: rows(only_run().view.directory, writer="sidecar"))
+    wait_until(lambda: rows(only_run().row.directory, writer="sidecar"))
     wait_until(lambda: only_run().facts)
     loaded = only_run()
-    view = loaded.view
+    view = loaded.row
     assert (view.id, view.name, view.project, view.state) == (run, "rescued", "night", "running")
     newest = rows(view.directory, writer="sidecar")[-1].values
     assert newest["system/process/rss_bytes"] > 30_000_000
@@ -70,10 +70,10 @@ def test_its_death_is_seen_with_its_exit_status(sleeper: subprocess.Popen[str]) 
     sleeper.kill()
     sleeper.wait()
     loaded = only_run()
-    assert (loaded.view.name, loaded.view.state) == ("train.py", "crashed")
+    assert (loaded.row.name, loaded.row.state) == ("train.py", "crashed")
     assert loaded.outcome.status == signal.SIGKILL
     assert loaded.outcome.source in ("pidfd-info", "zombie-stat")
-    wait_until(lambda: not sidecars(loaded.view.directory))
+    wait_until(lambda: not sidecars(loaded.row.directory))
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_its_exit_code_is_the_runs(code: int, state: str, status: int) -> None:
         watch(process)
         process.communicate("go on\n")
     loaded = only_run()
-    assert (loaded.view.name, loaded.view.state) == (Path(sys.executable).name, state)
+    assert (loaded.row.name, loaded.row.state) == (Path(sys.executable).name, state)
     assert loaded.outcome.status == status
 
 
 def test_the_run_began_when_the_process_did(sleeper: subprocess.Popen[str]) -> None:
     watch(sleeper)
-    view = only_run().view
+    view = only_run().row
     now = time.time()
     clock = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
     uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -102,14 +102,14 @@ def test_the_run_began_when_the_process_did(sleeper: subprocess.Popen[str]) -> N
 
 def test_when_its_sidecar_is_gone_too_a_later_command_sees_that_it_ended(sleeper: subprocess.Popen[str]) -> None:
     watch(sleeper)
-    directory = only_run().view.directory
+    directory = only_run().row.directory
     wait_until(lambda: sidecars(directory))
     os.kill(sidecars(directory)[0], signal.SIGKILL)
-    assert only_run().view.state == "running"
+    assert only_run().row.state == "running"
     sleeper.kill()
     sleeper.wait()
     loaded = only_run()
-    assert (loaded.view.state, loaded.outcome.status) == ("crashed", None)
+    assert (loaded.row.state, loaded.outcome.status) == ("crashed", None)
 
 
 def test_the_watched_process_notices_nothing(tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ def test_the_watched_process_notices_nothing(tmp_path: Path) -> None:
         [sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         watch(process)
-        directory = only_run().view.directory
+        directory = only_run().row.directory
         wait_until(lambda: rows(directory, writer="sidecar"))
         out, _ = process.communicate("go on\n")
     assert out == "True\n"
 
 
 def read_console() -> str:
-    path = Path(only_run().view.directory) / "output.log"
+    path = Path(only_run().row.directory) / "output.log"
     return path.read_text() if path.exists() else ""
 
 

@@ -33,15 +33,15 @@ def run_script(folder: Path, source: str, **environment: str) -> "subprocess.Com
 
 
 def raised(writer: str = "client") -> list[Raised]:
-    return [each for each in said(only_run().view.directory, Raised, writer) if isinstance(each, Raised)]
+    return [each for each in said(only_run().row.directory, Raised, writer) if isinstance(each, Raised)]
 
 
 def children(writer: str) -> list[ChildExited]:
-    return [each for each in said(only_run().view.directory, ChildExited, writer) if isinstance(each, ChildExited)]
+    return [each for each in said(only_run().row.directory, ChildExited, writer) if isinstance(each, ChildExited)]
 
 
 def faults(name: str = "faults.log") -> str:
-    path = Path(only_run().view.directory) / name
+    path = Path(only_run().row.directory) / name
     return path.read_text() if path.exists() else ""
 
 
@@ -192,8 +192,8 @@ def test_a_program_behaves_the_same_with_and_without_holter(name: str, tmp_path:
         text = re.sub(r"(pid|parent)=\d+|0x[0-9a-f]+|\n\nExtension modules: .*", "", done.stdout + done.stderr)
         results.append((done.returncode, text))
     assert results[1] == results[0]
-    view = only_run().view
-    assert (view.rows, bool(view.state)) == (1, True)
+    row = only_run().row
+    assert (row.rows, bool(row.state)) == (1, True)
 
 
 def test_a_crash_in_native_code_leaves_the_stacks_of_all_threads() -> None:
@@ -211,7 +211,7 @@ def test_a_crash_in_native_code_leaves_the_stacks_of_all_threads() -> None:
     assert text.startswith("Fatal Python error: Segmentation fault")
     assert " in crash\n" in text
     assert " in wait\n" in text
-    assert only_run().view.state == "crashed"
+    assert only_run().row.state == "crashed"
 
 
 def test_a_faulthandler_of_the_users_stays_theirs() -> None:
@@ -296,7 +296,7 @@ def test_a_crash_of_a_forked_child_leaves_its_stack_too() -> None:
         """
     )
     assert " in crash_in_child\n" in faults()
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 FAKE_TORCH = """
@@ -373,7 +373,7 @@ def test_exceptions_that_end_nothing_are_kept_but_not_a_flood_of_them() -> None:
         """
     )
     assert [each.times for each in raised()] == [1, 2, 3, 4, 8, 16, 32]
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 TASK = """
@@ -398,7 +398,7 @@ def test_the_exception_of_a_task_that_nobody_awaits_is_kept(beginning: str) -> N
     assert "Task exception was never retrieved" in program.stderr
     (error,) = raised()
     assert (error.type, error.message, error.where) == ("ValueError", "lost", "asyncio")
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -426,8 +426,8 @@ def test_the_exception_and_the_exit_code_of_each_child_are_kept(method: str, tmp
     assert (error.type, error.where, error.frames[-1].arrays[0].name) == ("ValueError", "child", "batch")
     statuses = {each.name: each.status for each in children("client")}
     assert statuses == {"fail": 1 << 8, "die": 9, "log": 0}
-    view = only_run().view
-    assert (view.state, view.rows) == ("finished", 1)
+    row = only_run().row
+    assert (row.state, row.rows) == ("finished", 1)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -561,7 +561,7 @@ def test_an_exception_in_a_child_by_fork_is_not_the_programs_own() -> None:
     )
     assert raised() == []
     assert [each.where for each in raised("worker")] == ["child"]
-    assert only_run().view.state == "finished"
+    assert only_run().row.state == "finished"
 
 
 def test_everything_is_put_back_with_the_last_run() -> None:
@@ -609,7 +609,7 @@ def test_a_disabled_run_touches_nothing() -> None:
 def test_the_text_of_sys_exit_in_the_block_is_kept() -> None:
     program = run("import sys, holter\nwith holter.init(): sys.exit('no data left')")
     assert (program.returncode, program.stderr) == (1, "no data left\n")
-    (finished,) = said(only_run().view.directory, Finished)
+    (finished,) = said(only_run().row.directory, Finished)
     assert isinstance(finished, Finished)
     assert (finished.exit_code, finished.exit_text, finished.how) == (1, "no data left", "context")
 
@@ -618,17 +618,17 @@ def test_what_sys_exit_was_given_outside_a_block_is_in_the_status_and_in_the_con
     program = run("import sys, holter\nholter.init()\nsys.exit('no data left')")
     assert (program.returncode, program.stderr) == (1, "no data left\n")
     loaded = only_run()
-    assert loaded.view.state == "failed"
-    assert (Path(loaded.view.directory) / "output.log").read_text() == "no data left\n"
+    assert loaded.row.state == "failed"
+    assert (Path(loaded.row.directory) / "output.log").read_text() == "no data left\n"
 
 
 def test_the_number_given_to_sys_exit_outside_a_block_is_the_exit_code() -> None:
     program = run("import sys, holter\nholter.init()\nsys.exit(7)")
     assert program.returncode == 7
-    wait_until(lambda: said(only_run().view.directory, Exited, "sidecar"))
-    (exited,) = said(only_run().view.directory, Exited, "sidecar")
+    wait_until(lambda: said(only_run().row.directory, Exited, "sidecar"))
+    (exited,) = said(only_run().row.directory, Exited, "sidecar")
     assert isinstance(exited, Exited)
-    assert (exited.status, only_run().view.state) == (7 << 8, "failed")
+    assert (exited.status, only_run().row.state) == (7 << 8, "failed")
 
 
 def test_the_sidecar_keeps_how_each_child_ended_with_its_command() -> None:
@@ -706,6 +706,6 @@ def test_a_child_that_ends_a_run_is_told_before_it() -> None:
         os._exit(1)
         """
     )
-    wait_until(lambda: Catalog(str(data_directory())).views()[0].state == "failed")
+    wait_until(lambda: Catalog(str(data_directory())).rows()[0].state == "failed")
     (end,) = [each for each in children("sidecar") if each.command == "sleep 60"]
     assert end.status == signal.SIGKILL

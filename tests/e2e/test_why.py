@@ -55,7 +55,7 @@ def why(**environment: str) -> dict[str, Any]:
 
 def sources(writer: str) -> set[str]:
     """Who was asked by whom."""
-    return {each.source for each in said(only_run().view.directory, Looked, writer) if isinstance(each, Looked)}
+    return {each.source for each in said(only_run().row.directory, Looked, writer) if isinstance(each, Looked)}
 
 
 def text(*arguments: str, **environment: str) -> str:
@@ -137,7 +137,7 @@ def test_a_run_whose_sidecar_was_killed_too_still_gets_an_answer() -> None:
     with start(training("print('ready', flush=True); time.sleep(60)")) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "ready\n"
-        for pid in sidecars(only_run().view.directory):
+        for pid in sidecars(only_run().row.directory):
             os.kill(pid, signal.SIGKILL)
         program.kill()
     verdict = why()
@@ -146,7 +146,7 @@ def test_a_run_whose_sidecar_was_killed_too_still_gets_an_answer() -> None:
     assert why() == verdict
     assert why() == verdict
     commands = {
-        record.source for record in said(only_run().view.directory, Looked, "command") if isinstance(record, Looked)
+        record.source for record in said(only_run().row.directory, Looked, "command") if isinstance(record, Looked)
     }
     assert "host" in commands
 
@@ -184,19 +184,19 @@ def test_another_user_who_may_read_a_run_gets_the_same_answer() -> None:
         pytest.skip("not on this platform: needs root, to become somebody else")
     run(training("raise ValueError('the batch is empty')"))
     ours = why()
-    wait_until(lambda: not sidecars(only_run().view.directory))
+    wait_until(lambda: not sidecars(only_run().row.directory))
     before = _opened_to_all()
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *HOLTER, "why", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     theirs = json.loads(done.stdout)
     assert (theirs["cause"], theirs["confidence"]) == (ours["cause"], ours["confidence"])
-    assert sorted(Path(only_run().view.directory).iterdir()) == before
+    assert sorted(Path(only_run().row.directory).iterdir()) == before
 
 
 def _opened_to_all() -> list[Path]:
     """Let everybody read the only run, and enter the directories above it."""
-    directory = Path(only_run().view.directory)
+    directory = Path(only_run().row.directory)
     for path in [directory, *directory.parents]:
         if path.stat().st_uid == os.geteuid() and path != Path("/"):
             path.chmod(path.stat().st_mode | 0o055)

@@ -178,8 +178,8 @@ while True: run.log({{"a": 1}}); time.sleep(0.01)
 def test_normal_ends_are_nobodys_business() -> None:
     with start("import holter\nrun = holter.init()\nrun.log({'a': 1})\nimport time; time.sleep(1.2)") as program:
         program.wait(30)
-    wait_until(lambda: said(only_run().view.directory, Exited, writer="sidecar"))
-    directory = only_run().view.directory
+    wait_until(lambda: said(only_run().row.directory, Exited, writer="sidecar"))
+    directory = only_run().row.directory
     wait_until(lambda: not sidecars(directory), within_s=60)
     assert {record.source for record in looked(directory, "counters")} == {"counters"}
     assert looked(directory, "kernel-log") == []
@@ -278,9 +278,13 @@ def test_what_a_killed_sidecar_could_not_ask_is_asked_later(small: SmallCgroup) 
         for sidecar in sidecars(directory):
             os.kill(sidecar, signal.SIGKILL)
         assert program.wait(60) == -signal.SIGKILL
-    answers = {record.source: record for record in look_again(only_run().digests, time.time_ns())}
-    counters = msgspec.convert(answers["counters"].found, Counters)
+    # What the cgroup has counted goes with the cgroup: a mere listing writes it down, and has the cause of it.
+    loaded = only_run()
+    assert loaded.row.cause == "cgroup-out-of-memory"
+    counters = msgspec.convert(loaded.said(Looked)[-1].found, Counters)
     assert own_level(counters).kills == 1
+    answers = {record.source: record for record in look_again(loaded.digests, time.time_ns())}
+    assert "counters" not in answers
     log = msgspec.convert(answers["kernel-log"].found, KernelLog)
     assert program.pid in [kill.pid for kill in log.kills]
     assert answers["host"].found["boot_id"] == answers["host"].found["boot_id_now"]

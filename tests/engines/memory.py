@@ -12,10 +12,14 @@ from holter.console.screen import without_colours
 from holter.errors import DigestMismatch, NoBlob, OffsetGap, UsageError
 from holter.model.run_row import RunRow
 from holter.storage.bucketing import cut_into_buckets, spans_of_points
-from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
-from holter.storage.matching import ascii_lower, select
+from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
+from holter.storage.grouping import gather, members_of
+from holter.storage.matching import ascii_lower, matches, select
+from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
+from holter.storage.settings import Changes, Sets, merged
+from holter.storage.tallies import GroupPage, GroupQuery
 
 TEST_URL = "memory:"
 
@@ -133,6 +137,19 @@ class MemoryRuns:
             rows = list(self._rows.values())
         return select([row.at(query.now_ns, query.lateness) for row in rows], query)
 
+    def groups(self, query: GroupQuery) -> GroupPage:
+        """How runs fall into groups."""
+        with self._lock:
+            rows = [row.at(query.now_ns, query.lateness) for row in self._rows.values()]
+        named = [plain_fields(row) | flat_fields(row) for row in rows]
+        fitting = [fields for fields in named if query.where is None or matches(query.where, fields)]
+        return gather(members_of(fitting, query), query)
+
+    def fields(self, project: str | None = None) -> list[str]:
+        """Every name that some run has a value under."""
+        rows = [row for row in self._rows.values() if project in (None, row.project)]
+        return sorted({name for row in rows for name in flat_fields(row)})
+
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""
         names = [row.project for row in self._rows.values()]
@@ -154,6 +171,8 @@ class _Transcript(msgspec.Struct):
     offset: int = 0
     rest: str = ""
     lines: list[ConsoleLine] = []
+    count: int = 0
+    gaps: list[Gap] = []
 
 
 class MemoryConsole:
@@ -173,9 +192,11 @@ class MemoryConsole:
             if batch.start != kept.offset:
                 text = f"the console of {batch.run} has come to {kept.offset}, not {batch.start}"
                 raise OffsetGap(text, kept.offset)
-            for line in batch.lines:
-                kept.lines.append(ConsoleLine(len(kept.lines), *line))
-            kept.offset, kept.rest = batch.stop, batch.rest
+            first = max(kept.count, batch.first or 0)
+            if batch.missed:
+                kept.gaps.append(Gap(kept.count, first - kept.count, batch.missed))
+            kept.lines += [ConsoleLine(number, *line) for number, line in enumerate(batch.lines, first)]
+            kept.offset, kept.rest, kept.count = batch.stop, batch.rest, first + len(batch.lines)
 
     def transcripts(self, run: str) -> dict[str, int]:
         """The byte offset of each transcript."""
@@ -186,13 +207,17 @@ class MemoryConsole:
         with self._lock:
             kept = self._transcripts.get(run, {}).get(transcript, _Transcript())
             last_ns = kept.lines[-1].at_ns if kept.lines else 0
-            lines = kept.lines + ([ConsoleLine(len(kept.lines), last_ns, 3, kept.rest)] if kept.rest else [])
+            lines = kept.lines + ([ConsoleLine(kept.count, last_ns, 3, kept.rest)] if kept.rest else [])
         found = [line for line in lines if ascii_lower(wanted.text) in ascii_lower(without_colours(line.text))]
         if wanted.count <= 0:
             return []
         if wanted.start is None:
             return found[-wanted.count :]
         return [line for line in found if line.number >= wanted.start][: wanted.count]
+
+    def gaps(self, run: str, transcript: str) -> list[Gap]:
+        """What was not kept."""
+        return list(self._transcripts.get(run, {}).get(transcript, _Transcript()).gaps)
 
     def add_events(self, run: str, events: Sequence[Event]) -> None:
         """Keep events."""
@@ -284,6 +309,27 @@ class MemoryBlobs:
         """Do nothing."""
 
 
+class MemorySettings:
+    """The port `SettingStore`."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[str, str], Sets] = {}
+        self._lock = threading.Lock()
+
+    def get(self, project: str, owner: str) -> Sets:
+        """All sets of an owner in a project."""
+        return merged(self._sets.get((project, owner), {}), {})
+
+    def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
+        """Change some settings."""
+        with self._lock:
+            self._sets[project, owner] = merged(self._sets.get((project, owner), {}), changes)
+        return self.get(project, owner)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def open_runs(url: str) -> MemoryRuns:
     """The runs."""
     return MemoryRuns()
@@ -302,6 +348,11 @@ def open_console(url: str) -> MemoryConsole:
 def open_blobs(url: str) -> MemoryBlobs:
     """The blobs."""
     return MemoryBlobs()
+
+
+def open_settings(url: str) -> MemorySettings:
+    """The settings."""
+    return MemorySettings()
 
 
 def discard_index(url: str) -> None:

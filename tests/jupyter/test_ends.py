@@ -256,12 +256,12 @@ def test_a_kernel_whose_python_is_gone_says_how_to_mend_it(served: Jupyter) -> N
 
 def _deaths_of(served: Jupyter, kernel: Kernel) -> list[dict[str, Any]]:
     """The recorded processes of one kernel, in the order of their starts."""
-    from holter.catalog.read.run_view import load_run
+    from holter.catalog.read.loaded_run import load_run
     from holter.model.state import Lateness
 
     found = []
     for directory in (served.home / "holter" / "runs").iterdir():
         loaded = load_run(str(directory), now_ns=time.time_ns(), lateness=Lateness())
         if loaded is not None and loaded.facts.get("jupyter", {}).get("id") == kernel.id:
-            found.append({"run": loaded.view.id, "facts": loaded.facts["jupyter"], "at": loaded.view.started_at})
+            found.append({"run": loaded.row.id, "facts": loaded.facts["jupyter"], "at": loaded.row.started_at})
     return sorted(found, key=lambda each: each["at"])

@@ -15,7 +15,7 @@ from typing import Any
 
 from holter.api.recorded_runs import Api
 from holter.catalog import catalog
-from holter.catalog.read.run_view import read_digests
+from holter.catalog.read.loaded_run import read_digests
 from holter.cli.main import main
 from holter.journal.digest import Digest
 from holter.model.records import (
@@ -57,7 +57,7 @@ ASKED = {
     "by loss": "/runs?sort=-summary.loss,name&columns=summary.loss&limit=3",
     "dead": "/runs?filter=state in (crashed, failed) and config.lr > 0&sort=ended_at",
     "of a project": "/runs?project=notebooks",
-    "long": "/runs?filter=duration_s > 50 and tags = best or kind&limit=0",
+    "long": "/runs?filter=duration_s > 50 and tags = best or kind = x&limit=0",
     "no such column": "/runs?columns=nam",
     "projects": "/projects",
     "attention": "/attention",

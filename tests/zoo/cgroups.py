@@ -31,6 +31,11 @@ class Cgroup:
         return int((self.path / ("memory.current" if IS_UNIFIED else "memory.usage_in_bytes")).read_text())
 
     @property
+    def has_memory(self) -> bool:
+        """Whether it counts memory."""
+        return (self.path / ("memory.events" if IS_UNIFIED else "memory.oom_control")).exists()
+
+    @property
     def kills(self) -> int:
         """How often the kernel killed in it for want of memory."""
         text = (self.path / ("memory.events" if IS_UNIFIED else "memory.oom_control")).read_text()

@@ -1,7 +1,8 @@
 """The form of a fault: a program that ends in a known way, and what must be said about it.
 
 A file of `tests/zoo/faults` is a kind of fault and has a list `FAULTS`; one whose name begins with `held_` holds faults
-that nobody may tune a rule against, and that only `make zoo` runs. Nothing else is to be registered.
+that nobody may tune a rule against, and that only `make zoo` runs; `--only fifth_` takes the edition of that name.
+Nothing else is to be registered.
 """
 
 import importlib
@@ -69,7 +70,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """How many of them call `begin()`."""
     run_state: str = ""
     """Where `holter run` alone watched and the command outlived the process that died: the state of the command."""
-    without_client: tuple[str, ...] = ()
+    without_client: tuple[str | None, ...] = ()
     """The causes that can be told from outside, where rows of the journal decide."""
     takes_s: float = 90.0
     """It is over by then."""

@@ -1,4 +1,4 @@
-"""A fault as a job of SLURM."""
+"""A program as a job of SLURM. Knows nothing of verdicts."""
 
 import contextlib
 import shlex
@@ -8,17 +8,15 @@ from pathlib import Path
 
 from tests.zoo.fault import Fault
 from tests.zoo.modes import Mode
-from tests.zoo.performance import Performance
 from tests.zoo.scene import Scene
 from tests.zoo.slurm import Cluster
+from tests.zoo.staging import Staging
 
 LIVING = ("RUNNING", "COMPLETING", "CONFIGURING")
 
 
-class JobPerformance(Performance):
-    """A program that SLURM starts, and sometimes ends. Its sidecar dies with it."""
-
-    settled_within_s = 40.0
+class JobStaging(Staging):
+    """A program that SLURM starts, and sometimes ends."""
 
     def __init__(self, stage: Path, fault: Fault, mode: Mode, *, cluster: Cluster) -> None:
         super().__init__(stage, fault, mode, uid=0)
@@ -53,15 +51,11 @@ class JobPerformance(Performance):
 
     def seen(self, code: int) -> str:
         """What SLURM says."""
-        return self._state()
+        return self.job_state()
 
     def is_expected(self, code: int) -> bool:
         """Whether SLURM says what it should."""
-        return self._state() in self.fault.job_states
-
-    def is_settled(self) -> bool:
-        """SLURM is through with the job."""
-        return self._state() not in LIVING
+        return self.job_state() in self.fault.job_states
 
     def clear(self, scene: Scene) -> None:
         """A job that was put back into the queue would begin again."""
@@ -75,5 +69,6 @@ class JobPerformance(Performance):
             return (self.stage / "job.out").read_text(errors="replace")[-3000:]
         return super().output()
 
-    def _state(self) -> str:
+    def job_state(self) -> str:
+        """What SLURM calls it now."""
         return self._cluster.job(self._job)["JobState"]

@@ -5,9 +5,11 @@ import itertools
 import msgspec
 
 SIDECAR, RUN, AFTER, ALONE = "sidecar", "holter run", "after the fact", "without sidecar"
+NOBODY = "nobody"
+"""Only to see whether a fault happens as it should."""
 ROOT_USER, ORDINARY_USER = "root", "user"
 
-OLD_KERNEL = ("pidfd-info", "connector")
+OLD_LINUX = ("pidfd-info", "connector")
 
 
 class Mode(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,11 +41,11 @@ def all_modes() -> list[Mode]:
     """The matrix, without the cells in which a missing witness could not make a difference."""
     users = (ROOT_USER, ORDINARY_USER)
     signals: tuple[tuple[str, ...], ...] = ((), ("signals",))
-    kernels: tuple[tuple[str, ...], ...] = ((), OLD_KERNEL)
+    kernels: tuple[tuple[str, ...], ...] = ((), OLD_LINUX)
     watched = [Mode(user=user, without=(*lost, *old)) for user, lost, old in itertools.product(users, signals, kernels)]
     unseen = [
         Mode(watch=watch, user=user, without=lost)
         for watch, user, lost in itertools.product((AFTER, ALONE), users, signals)
     ]
     launched = [Mode(watch=RUN, user=user) for user in users]
-    return [*watched, Mode(without=("kernel-log",)), Mode(without=("kernel-log", *OLD_KERNEL)), *launched, *unseen]
+    return [*watched, Mode(without=("kernel-log",)), Mode(without=("kernel-log", *OLD_LINUX)), *launched, *unseen]

@@ -59,7 +59,13 @@ def _lacks(need: str) -> str:
         return "not on this platform: this Python sees it coming and raises"
     is_there = {
         "gpu": os.path.exists("/dev/nvidia0"),
-        **{library: importlib.util.find_spec(library) is not None for library in ("torch", "cupy", "jax")},
-        **{tool: shutil.which(tool) is not None for tool in ("gcc", "g++", "perl")},
+        **{
+            library: importlib.util.find_spec(library) is not None
+            for library in ("torch", "cupy", "jax", "pytorch_lightning")
+        },
+        **{
+            tool: shutil.which(tool) is not None
+            for tool in ("gcc", "g++", "perl", "java", "node", "tmux", "gdb", "strace")
+        },
     }
     return "" if is_there.get(need, True) else f"no {need}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tests.zoo import figures
 from tests.zoo.case import Case
 from tests.zoo.fault import HELD, OPEN, Fault
-from tests.zoo.modes import AFTER, ALONE, OLD_KERNEL, ORDINARY_USER, ROOT_USER, RUN, SIDECAR, STANDARD, Mode
+from tests.zoo.modes import AFTER, ALONE, OLD_LINUX, ORDINARY_USER, ROOT_USER, RUN, SIDECAR, STANDARD, Mode
 
 HEAD = """# The crash zoo
 
@@ -31,7 +31,7 @@ written by somebody who saw neither the rules nor a verdict. This is how it did 
 2026), before any of them was mended for it: deaths told right, how many were wrong though sure, and the Brier score. No
 normal end of any edition ever got a verdict.
 
-| edition | deaths | client + sidecar, root | ordinary user | old kernel | `holter run` alone |
+| edition | deaths | client + sidecar, root | ordinary user | old Linux | `holter run` alone |
 |---|---:|---|---|---|---|
 | first | 129 | 87.6 %, 13, 0.114 | | | 72.7 %, 12 |
 | second | 175 | 92.0 %, 8, 0.066 | 91.0 %, 8, 0.073 | 88.4 %, 6, 0.088 | 85.0 %, 10, 0.118 |
@@ -60,8 +60,8 @@ GROUPS: tuple[Group, ...] = (
     ("client + sidecar, root", lambda mode: mode == STANDARD),
     ("the same without kernel log", lambda mode: mode == Mode(without=("kernel-log",))),
     ("client + sidecar, ordinary user", lambda mode: mode == Mode(user=ORDINARY_USER)),
-    ("old kernel, root", lambda mode: mode in (Mode(without=OLD_KERNEL), Mode(without=("kernel-log", *OLD_KERNEL)))),
-    ("old kernel, ordinary user", lambda mode: mode == Mode(user=ORDINARY_USER, without=OLD_KERNEL)),
+    ("old Linux, root", lambda mode: mode in (Mode(without=OLD_LINUX), Mode(without=("kernel-log", *OLD_LINUX)))),
+    ("old Linux, ordinary user", lambda mode: mode == Mode(user=ORDINARY_USER, without=OLD_LINUX)),
     ("without the signal witness", lambda mode: mode.watch == SIDECAR and "signals" in mode.without),
     ("`holter run` alone, root", lambda mode: mode.watch == RUN and mode.user == ROOT_USER),
     ("`holter run` alone, ordinary user", lambda mode: mode.watch == RUN and mode.user == ORDINARY_USER),

@@ -14,9 +14,8 @@ import msgspec
 
 from tests.zoo.case import Case
 from tests.zoo.fault import Fault
-from tests.zoo.jobs import JobPerformance
 from tests.zoo.modes import ORDINARY_USER, Mode
-from tests.zoo.performance import Performance
+from tests.zoo.performance import JobPerformance, Performance
 from tests.zoo.slurm import Cluster
 from tests.zoo.users import uid_of_lane
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from tests.zoo.cgroups import IS_UNIFIED
 
+# As it was at the start: pytest changes it while the lanes of a run read it.
+AROUND = dict(os.environ)
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "scancel", "srun")
 STARTED_WITHIN_S = 30.0
 MEMORY_MB = 4000
@@ -120,7 +122,7 @@ class Cluster:
     def command(self, *words: str) -> str:
         """Run one of SLURM's commands. Raises CalledProcessError."""
         done = subprocess.run(
-            words, env={**os.environ, **self.environ}, capture_output=True, text=True, check=True, timeout=60
+            words, env={**AROUND, **self.environ}, capture_output=True, text=True, check=True, timeout=60
         )
         return done.stdout
 
@@ -154,9 +156,7 @@ class Cluster:
     def _start(self, *words: str) -> None:
         log = (self._base / f"{words[0]}.out").open("wb")
         self._started.append(
-            subprocess.Popen(
-                words, env={**os.environ, **self.environ}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            subprocess.Popen(words, env={**AROUND, **self.environ}, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         )
         log.close()
 

@@ -12,7 +12,7 @@ import pytest
 
 from holter.catalog.judge.gathering import gather
 from holter.catalog.judge.verdict import explain, judge
-from holter.catalog.read.run_view import LoadedRun, load_run
+from holter.catalog.read.loaded_run import LoadedRun, load_run
 from holter.model.state import Lateness
 from tests.zoo.fault import Fault
 from tests.zoo.faults.gpu import FAULTS
@@ -50,7 +50,7 @@ def load(recorded: Path, mode: str, fault: Fault) -> LoadedRun:
 def test_a_death_on_a_gpu_is_told_right(recorded: Path, fault: Fault, mode: str) -> None:
     loaded = load(recorded, mode, fault)
     found = explain(judge(loaded)).diagnosis
-    assert (loaded.view.state, found.cause) == (fault.state, fault.cause)
+    assert (loaded.row.state, found.cause) == (fault.state, fault.cause)
     if fault.cause and found.confidence < 0.9:
         assert fault.name.startswith(("leaves no memory for cuBLAS", "raises at a loss")), found
 

@@ -64,7 +64,7 @@ def test_a_wrong_verdict_is_exported_without_names_and_judged_again(
             assert program.poll() is None
         os.kill(program.pid, signal.SIGKILL)
     loaded = only_run()
-    assert loaded.view.cause == "killed"
+    assert loaded.row.cause == "killed"
     path = tmp_path / "wrong.jsonl"
     assert "nobody has said" in exported(path, capfd)
     assert path.read_text() == ""
@@ -85,6 +85,6 @@ def test_a_wrong_verdict_is_exported_without_names_and_judged_again(
     assert [each for each in private if each in text] == []
     [death] = read_deaths(path)
     assert (death.fault, death.was_right) == (
-        f"is said to have died of gpu-out-of-memory (run {loaded.view.id})",
+        f"is said to have died of gpu-out-of-memory (run {loaded.row.id})",
         False,
     )

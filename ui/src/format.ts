@@ -1,7 +1,6 @@
 /** Numbers and times as people read them. */
-const NARROW = "\u202f";
 
-/** A number in about seven characters: 0.0314, 3e-4, 12 431, 1.2M. */
+/** A number in about seven characters: 0.0314, 3e-4, 12,431, 1.2M. */
 export function number(value: unknown): string {
   if (typeof value !== "number") return value === null || value === undefined ? "" : String(value);
   if (Number.isNaN(value)) return "NaN";
@@ -17,7 +16,7 @@ function shortExponent(value: number): string {
 }
 
 export function grouped(value: number): string {
-  return Math.abs(value) < 10000 ? String(value) : String(value).replace(/\B(?=(\d{3})+$)/g, NARROW);
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** As the server writes the numbers for which JSON has no word. */
@@ -87,6 +86,11 @@ function two(first: number, unit: string, second: number, part: string): string 
   return second ? `${first} ${unit} ${second} ${part}` : `${first} ${unit}`;
 }
 
+/** 2.2 h, 1,101 h. */
+export function hours(many: number): string {
+  return many > 0 && many < 0.05 ? "< 0.1 h" : `${many < 10 ? Number(many.toFixed(1)) : grouped(Math.round(many))} h`;
+}
+
 /** "just now", "3 min ago", "2 d ago". Times are seconds since 1970, `nowMs` as from the clock. */
 export function ago(at: number | null | undefined, nowMs: number): string {
   if (!at) return "";
@@ -115,6 +119,14 @@ export function dateTime(at: number | null | undefined): string {
 export function date(at: number): string {
   const found = new Date(at * 1000);
   return `${found.getFullYear()}-${pad(found.getMonth() + 1)}-${pad(found.getDate())}`;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** 9 Nov. */
+export function day(at: number): string {
+  const found = new Date(at * 1000);
+  return `${found.getDate()} ${MONTHS[found.getMonth()]}`;
 }
 
 export function count(many: number, one: string, several = `${one}s`): string {

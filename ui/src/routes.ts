@@ -17,7 +17,7 @@ const crashes = () => import("./pages/Crashes.svelte");
 
 export const ROUTES: Route[] = [
   { path: "/", title: "", load: () => import("./pages/Home.svelte") },
-  { path: "/p/:project", title: "workspace", load: () => import("./pages/Workspace.svelte") },
+  { path: "/p/:project", title: "workspace", load: () => import("./pages/Project.svelte") },
   { path: "/p/:project/r/:run", title: "runs", load: run },
   { path: "/p/:project/r/:run/:tab", title: "runs", load: run },
   { path: "/p/:project/compare", title: "compare", load: () => import("./pages/Compare.svelte") },

@@ -67,8 +67,8 @@ describe("the view", () => {
     const view = await open("p/v?select=a,b&table=612&row=40&more=x%253Ay%3A400,train%3A200");
     expect([...view.selected]).toEqual(["a", "b"]);
     expect([view.tableWidth, view.firstRow]).toEqual([612, 40]);
-    view.toggleSelected("a");
-    view.toggleSelected("c");
+    view.select(["a"], false);
+    view.select(["c"], true);
     expect([...view.selected]).toEqual(["b", "c"]);
     view.openMore("odd, name:1", 300);
     expect(view.opened.get("odd, name:1")).toBe(300);

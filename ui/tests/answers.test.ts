@@ -45,8 +45,8 @@ test("addresses lead to pages, and wrong ones nowhere", () => {
 });
 
 test("the first columns are a loss and a learning rate where there are such", () => {
-  expect(usualColumns(["summary.train/loss", "summary.val/loss", "config.lr"])).toEqual(["state", "summary.val/loss", "config.lr"]);
-  expect(usualColumns(["summary.reward"])).toEqual(["state", "duration_s"]);
+  expect(usualColumns(["summary.train/loss", "summary.val/loss", "config.lr"])).toEqual(["summary.val/loss", "config.lr"]);
+  expect(usualColumns(["summary.reward"])).toEqual(["started_at"]);
 });
 
 test("places are found by any of their words, those that begin so first", () => {

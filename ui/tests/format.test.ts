@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as format from "../src/format";
 
 test.each([
-  [0, "0"], [0.5, "0.5"], [0.00031, "3.1e-4"], [12431, "12\u202f431"], [1.23456, "1.2346"], [1e9, "1e9"], [NaN, "NaN"], [Infinity, "Inf"], [-Infinity, "−Inf"], [null, ""],
+  [0, "0"], [0.5, "0.5"], [0.00031, "3.1e-4"], [12431, "12,431"], [1200, "1,200"], [-4096, "-4,096"], [1.23456, "1.2346"], [1e9, "1e9"], [NaN, "NaN"], [Infinity, "Inf"], [-Infinity, "−Inf"], [null, ""],
 ])("the number %s reads %s", (value, text) => expect(format.number(value)).toBe(text));
 
 test.each([["NaN", "NaN"], ["Infinity", "Inf"], ["-Infinity", "−Inf"]])("what the server writes as %s reads %s and is odd", (found, text) => {
@@ -26,5 +26,7 @@ test("times are those of the reader's zone", () => {
 
 test("one is one, and several are several", () => {
   expect(format.count(1, "run")).toBe("1 run");
-  expect(format.count(12431, "run")).toBe("12\u202f431 runs");
+  expect(format.count(12431, "run")).toBe("12,431 runs");
 });
+
+test.each([[0, "0 h"], [0.01, "< 0.1 h"], [2.24, "2.2 h"], [1101.4, "1,101 h"]])("%s hours read %s", (many, text) => expect(format.hours(many)).toBe(text));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Line } from "../src/chart/line";
 import { isMoreBetter, nextPlace, pointAt, sortRows, valueRows } from "../src/panel/values";
-import { lookOf, readSettings, USUAL, writeSettings, type ChartSettings } from "../src/workspace/settings";
+import { lookOf, readSettings, USUAL, writeSettings, type ChartSettings } from "../src/workspace/look";
 import { endWords, shownRun } from "../src/workspace/shown";
 
 const line = (id: string, x: number[], y: number[], more: Partial<Line> = {}): Line => ({

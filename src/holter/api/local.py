@@ -11,7 +11,7 @@ import numpy as np
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.catalog.catalog import Catalog
 from holter.catalog.change.user_name import user_name
-from holter.catalog.read.run_view import PROGRAM, LoadedRun
+from holter.catalog.read.loaded_run import PROGRAM, LoadedRun
 from holter.errors import NoRun, NotKept, Refused
 from holter.journal.rundir import list_segments, run_directory
 from holter.model.clock import Clock
@@ -38,7 +38,7 @@ class LocalSource:
         from holter.storage.matching import select
         from holter.storage.runs import RunQuery
 
-        rows = [row for row in self._catalog.views() if wanted.project in (None, row.project)]
+        rows = [row for row in self._catalog.rows() if wanted.project in (None, row.project)]
         query = RunQuery(now_ns=time.time_ns(), start=wanted.offset, count=wanted.limit)
         page = select(rows, parse_query(query, where=wanted.filter, sort=wanted.sort))
         return Page([row.told() for row in page.runs], page.total or 0)
@@ -46,7 +46,7 @@ class LocalSource:
     def detail(self, run: str) -> dict[str, Any]:
         """One run with its configuration and summary."""
         loaded = self._load(run)
-        return {**loaded.view.told(), "facts": loaded.facts, "because": loaded.view.because}
+        return {**loaded.row.told(), "facts": loaded.facts, "because": loaded.row.because}
 
     def verdict(self, run: str) -> dict[str, Any]:
         """Why it ended."""
@@ -58,10 +58,10 @@ class LocalSource:
         """Change what people call it."""
         from holter.catalog.change.command_journal import as_command, write_down
 
-        view = self._load(run).view
+        row = self._load(run).row
         edited = Edited(at_ns=Clock().now_ns(), by=user_name(), **changes)
-        if not write_down(view.directory, [edited], opened=as_command(run, view.attempt)):
-            raise NotKept(f"the disk did not take the change in {view.directory}: make room and try again")
+        if not write_down(row.directory, [edited], opened=as_command(run, row.attempt)):
+            raise NotKept(f"the disk did not take the change in {row.directory}: make room and try again")
 
     def delete(self, run: str) -> None:
         """Remove it."""
@@ -70,7 +70,7 @@ class LocalSource:
         from holter.catalog.change.trash import weigh
 
         loaded = self._load(run)
-        because = protection(weigh(loaded.view, is_settled=loaded.is_settled), time.time() + UNTOUCHED_S)
+        because = protection(weigh(loaded.row, is_settled=loaded.is_settled), time.time() + UNTOUCHED_S)
         if because:
             raise Refused(409, f"run {run} stays: {because}", why=because)
         delete_run(self._catalog.data, run, by=user_name())
@@ -145,7 +145,7 @@ class LocalSource:
         if x == "time":
             return series.times, series.values
         if x == "relative":
-            return series.times - self._load(run).view.started_at, series.values
+            return series.times - self._load(run).row.started_at, series.values
         other = self.series(run, x)
         _, ours, theirs = np.intersect1d(series.steps, other.steps, return_indices=True)
         return other.values[theirs], series.values[ours]

@@ -8,7 +8,7 @@ from holter.catalog.change.completion import complete, complete_files
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.judge.verdict import judge
 from holter.catalog.read.ended_runs import EndedRuns
-from holter.catalog.read.run_view import LoadedRun, is_awaited, put_together, read_digests
+from holter.catalog.read.loaded_run import LoadedRun, is_awaited, put_together, read_digests
 from holter.catalog.read.unreadable import reason_of, unreadable_row
 from holter.errors import JournalError, NoRun, Unreadable
 from holter.journal.digest import Digest
@@ -37,27 +37,27 @@ class Catalog:
     ) -> None:
         self.data = data
         self.unreadable: dict[str, str] = {}
-        """Directories that could not be read, with the reason; filled by `views`."""
+        """Directories that could not be read, with the reason; filled by `rows`."""
         self.settled: set[str] = set()
-        """Runs to which nobody is left to add anything; filled by `views`."""
+        """Runs to which nobody is left to add anything; filled by `rows`."""
         self._lateness = lateness or Lateness()
         self._now_ns = now_ns
         self._ended = EndedRuns(data)
 
-    def views(self, among: Container[str] | None = None) -> list[RunRow]:
+    def rows(self, among: Container[str] | None = None) -> list[RunRow]:
         """All runs, or those with these ids, the newest first."""
-        views = []
+        rows = []
         ids = self._ids()
         for run in ids:
             if among is not None and run not in among:
                 continue
-            if (view := self._ended.get(run)) is not None:
+            if (row := self._ended.get(run)) is not None:
                 self.settled.add(run)
-            elif (view := self._view(run)) is None:
+            elif (row := self._row(run)) is None:
                 continue
-            views.append(view)
+            rows.append(row)
         self._ended.save(only=set(ids))
-        return sorted(views, key=lambda view: (-view.started_ns, view.id))
+        return sorted(rows, key=lambda row: (-row.started_ns, row.id))
 
     def load(self, run: str, patience_s: float = PATIENCE_S) -> LoadedRun:
         """All about one run. Waits a moment where its process has just died and its sidecar is still writing.
@@ -73,9 +73,8 @@ class Catalog:
             time.sleep(POLL_S)
         if loaded is None:
             raise NoRun(f"run {run} has no readable journal in {directory}")
-        if complete(loaded):
-            loaded = self._load(directory) or loaded
-        elif loaded.is_settled:
+        loaded = self._completed(loaded)
+        if loaded.is_settled:
             complete_files(loaded)
         return judge(loaded)
 
@@ -83,14 +82,14 @@ class Catalog:
         """The id that a person means: an id, the beginning of one, a name; nothing for the newest. Raises NoRun."""
         if wanted and wanted in self._ids():
             return wanted
-        views = self.views()
-        if not views:
+        rows = self.rows()
+        if not rows:
             raise self._missing(wanted, is_empty=True)
         if not wanted:
             # A kernel that is recorded for its own sake is meant only where there is nothing else.
-            return next((view.id for view in views if view.kind != KERNEL), views[0].id)
-        named = [view.id for view in views if view.name == wanted]
-        begun = [view.id for view in views if view.id.startswith(wanted)]
+            return next((row.id for row in rows if row.kind != KERNEL), rows[0].id)
+        named = [row.id for row in rows if row.name == wanted]
+        begun = [row.id for row in rows if row.id.startswith(wanted)]
         if named:
             return named[0]
         if len(begun) == 1:
@@ -125,7 +124,10 @@ class Catalog:
         except Exception as error:  # the boundary: what one run says ends no look at all of them
             raise Unreadable(f"run {os.path.basename(directory)}: {reason_of(error)}") from error
 
-    def _view(self, run: str) -> RunRow | None:
+    def _completed(self, loaded: LoadedRun) -> LoadedRun:
+        return (self._load(loaded.row.directory) if complete(loaded) else None) or loaded
+
+    def _row(self, run: str) -> RunRow | None:
         directory = run_directory(self.data, run)
         try:
             loaded = self._load(directory)
@@ -143,9 +145,9 @@ class Catalog:
         if loaded is None:
             return None
         if loaded.outcome.is_final and not is_awaited(loaded.digests, self._now_ns(loaded.digests)):
-            complete(loaded)
+            loaded = self._completed(loaded)
         loaded = judge(loaded)
         if loaded.is_settled:
             self.settled.add(run)
-            self._ended.add(loaded.view)
-        return loaded.view
+            self._ended.add(loaded.row)
+        return loaded.row

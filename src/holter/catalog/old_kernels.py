@@ -44,24 +44,24 @@ def prune_kernels(data: str, *, now: float) -> list[str]:
 
     catalog = Catalog(data)
     removed = []
-    for view in choose_kernels(catalog.views(among=spare)):
+    for row in choose_kernels(catalog.rows(among=spare)):
         with contextlib.suppress(OSError):  # somebody else was quicker, or it is somebody else's
-            if not protection(weigh(view, is_settled=view.id in catalog.settled), now):
-                Trash(data).remove(view.id)  # nobody has to remember it: such a record is never sent anywhere
-                removed.append(view.id)
+            if not protection(weigh(row, is_settled=row.id in catalog.settled), now):
+                Trash(data).remove(row.id)  # nobody has to remember it: such a record is never sent anywhere
+                removed.append(row.id)
     return removed
 
 
-def choose_kernels(views: "Sequence[RunRow]") -> "list[RunRow]":
+def choose_kernels(rows: "Sequence[RunRow]") -> "list[RunRow]":
     """Which of these may go, the newest being first. Pure."""
-    kernels = [each for each in views if each.kind == KERNEL and each.state != RUNNING and not _is_dear(each)]
+    kernels = [each for each in rows if each.kind == KERNEL and each.state != RUNNING and not _is_dear(each)]
     dead = [each for each in kernels if each.state != FINISHED]
     return [each for each in kernels if each.state == FINISHED] + dead[MOST_DEAD:]
 
 
-def _is_dear(view: "RunRow") -> bool:
+def _is_dear(row: "RunRow") -> bool:
     """Somebody has logged into it, or written something on it."""
-    return bool(view.rows or view.notes or view.tags)
+    return bool(row.rows or row.notes or row.tags)
 
 
 def _not_recent(data: str, now: float) -> set[str]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.model.state import read_lateness
 from holter.recording.settings import read_settings
 

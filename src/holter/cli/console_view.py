@@ -3,7 +3,7 @@
 import codecs
 import sys
 
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.cli.figures import plural, size
 from holter.cli.stdout import NO_WIDTH, Look, flush
 from holter.console.reading import ConsoleReader, Printed, size_of_console
@@ -34,9 +34,9 @@ def console_lines(loaded: LoadedRun) -> list[str]:
         for record in said
         for name, how in (("stdout", record.stdout), ("stderr", record.stderr))
     )
-    printed, kept = size_of_console(loaded.view.directory)
+    printed, kept = size_of_console(loaded.row.directory)
     if kept:
-        lines[f"{size(kept)} kept; `holter tail {loaded.view.id}` shows the end"] = None
+        lines[f"{size(kept)} kept; `holter tail {loaded.row.id}` shows the end"] = None
     if printed > kept:
         lines[f"{plural(printed - kept, 'byte')} in the middle were left out: HOLTER_CONSOLE_LIMIT keeps more"] = None
     return list(lines)

@@ -9,7 +9,7 @@ import msgspec
 from holter.catalog.present.last_word import reason
 from holter.catalog.read.damage import Damage
 from holter.catalog.read.journal_account import SOURCES, wait_status
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, process_of
+from holter.catalog.read.loaded_run import PROGRAM, LoadedRun, process_of
 from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
 from holter.cli.stdout import Look, state_colour
 from holter.journal.digest import Digest
@@ -31,10 +31,10 @@ class Section(msgspec.Struct, frozen=True):
 
 def headline(loaded: LoadedRun, seen: Look) -> str:
     """The state and its reason in one line."""
-    view = loaded.view
-    state = f"{view.state} (late)" if view.is_stale else view.state
-    told = f"{reason(loaded)}; {view.cause_mark.words}" if view.cause_mark else reason(loaded)
-    return f"{seen.paint(f'{seen.mark(view.state)} {state}', state_colour(view.state))}: {clean(told)}"
+    row = loaded.row
+    state = f"{row.state} (late)" if row.is_stale else row.state
+    told = f"{reason(loaded)}; {row.cause_mark.words}" if row.cause_mark else reason(loaded)
+    return f"{seen.paint(f'{seen.mark(row.state)} {state}', state_colour(row.state))}: {clean(told)}"
 
 
 def sections(
@@ -48,10 +48,10 @@ def sections(
     """All that there is to say; a section without lines is left out."""
     stack = loaded.explanation.stack if loaded.explanation is not None else Stack()
     found = [
-        Section("run", _pairs(_identity(loaded.view, now))),
-        Section("config", _pairs(flat(loaded.view.config))),
-        Section("summary", _pairs(loaded.view.summary)),
-        Section("host", _pairs(_host(loaded.facts, loaded.view.host))),
+        Section("run", _pairs(_identity(loaded.row, now))),
+        Section("config", _pairs(flat(loaded.row.config))),
+        Section("summary", _pairs(loaded.row.summary)),
+        Section("host", _pairs(_host(loaded.facts, loaded.row.host))),
         Section("program", _pairs(_program(loaded))),
         Section("processes", [_process(each, loaded) for each in loaded.digests if each.opened.writer in PROGRAM]),
         Section(stack.title.lower(), [clean(line) for line in stack.lines]),
@@ -60,7 +60,7 @@ def sections(
         Section("notes", [f"{_time(each.at_ns)}  {clean(each.text)}" for each in loaded.said(Noted)]),
         Section("lost", [_lost(each) for each in loaded.said(Lost)]),
         Section("damage", [*map(_damage, damage), *_unknown(loaded)]),
-        Section("files", _pairs({"directory": loaded.view.directory, "size": size(used_bytes)})),
+        Section("files", _pairs({"directory": loaded.row.directory, "size": size(used_bytes)})),
     ]
     return [section for section in found if section.lines]
 
@@ -73,21 +73,21 @@ def _pairs(named: Mapping[str, Any]) -> list[str]:
     return [*lines, f"and {rest:,} more; --json has all"] if rest else lines
 
 
-def _identity(view: RunRow, now: float) -> dict[str, Any]:
-    known = {"id": view.id, "name": view.name, "project": view.project, "entity": view.entity, "group": view.group}
-    known |= {"job type": view.job_type, "tags": ", ".join(view.tags), "notes": view.notes}
-    ended = view.ended_at is not None and view.state != RUNNING
-    took = f"took {duration(view.duration_s)}" if ended else f"running for {duration(view.duration_s)}"
-    known["started"] = f"{moment(view.started_at)} ({age(now - view.started_at)}), {took}"
-    known["rows"] = f"{view.rows:,}{_last_row(view)}"
-    known["masked"] = ", ".join(f"{count:,} × {name}" for name, count in view.masked.items())
+def _identity(row: RunRow, now: float) -> dict[str, Any]:
+    known = {"id": row.id, "name": row.name, "project": row.project, "entity": row.entity, "group": row.group}
+    known |= {"job type": row.job_type, "tags": ", ".join(row.tags), "notes": row.notes}
+    ended = row.ended_at is not None and row.state != RUNNING
+    took = f"took {duration(row.duration_s)}" if ended else f"running for {duration(row.duration_s)}"
+    known["started"] = f"{moment(row.started_at)} ({age(now - row.started_at)}), {took}"
+    known["rows"] = f"{row.rows:,}{_last_row(row)}"
+    known["masked"] = ", ".join(f"{count:,} × {name}" for name, count in row.masked.items())
     return {name: what for name, what in known.items() if what}
 
 
-def _last_row(view: RunRow) -> str:
-    if view.last_row_at is None:
+def _last_row(row: RunRow) -> str:
+    if row.last_row_at is None:
         return ""
-    return f", the last for step {view.last_step} at {moment(view.last_row_at)}"
+    return f", the last for step {row.last_step} at {moment(row.last_row_at)}"
 
 
 def _host(facts: Mapping[str, Any], host: str) -> dict[str, Any]:

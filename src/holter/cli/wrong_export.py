@@ -26,8 +26,8 @@ def export_wrong(wanted: Sequence[str]) -> int:
     """Print a line of JSON for each, of these runs or of all; what it is goes to stderr. Raises UsageError."""
     catalog = open_catalog()
     among = {catalog.find(name) for name in wanted}
-    views = catalog.views(among or None)
-    marks = {view.id: view.cause_mark for view in views if view.cause_mark is not None}
+    runs = catalog.rows(among or None)
+    marks = {row.id: row.cause_mark for row in runs if row.cause_mark is not None}
     if unmarked := sorted(among - set(marks)):
         do = f"`holter mark {unmarked[0]} --cause CAUSE --reason TEXT` does"
         raise UsageError(f"nobody has said that the verdict on {', '.join(unmarked)} is wrong: {do}")
@@ -35,7 +35,7 @@ def export_wrong(wanted: Sequence[str]) -> int:
         loaded = inquire(catalog.load(run))
         found = wrong_verdict(loaded, gather(loaded), mark=mark)
         print(msgspec.json.encode(found).decode())
-        _tell(f"{loaded.view.name} ({run}): holter says {found.verdict.cause or 'no cause'}; {mark.words}")
+        _tell(f"{loaded.row.name} ({run}): holter says {found.verdict.cause or 'no cause'}; {mark.words}")
     if not marks:
         _tell(f"nobody has said of a run in {catalog.data} that its verdict is wrong: `holter mark RUN --cause` does")
         return 0

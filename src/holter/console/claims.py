@@ -39,7 +39,7 @@ class Area:
 
     def fill(self, source: int) -> int:
         """Read into it what there is; 0 at the end of the stream. Raises OSError."""
-        # The kernel writes into the shared memory itself: killed at any moment, the bytes are either there or not read.
+        # Linux writes into the shared memory itself: killed at any moment, the bytes are either there or not read.
         self.length = os.readv(source, self._buffers)
         self._note()
         return self.length

@@ -9,7 +9,7 @@ import socket
 class Envelope:
     """A message with two descriptors that nobody has read.
 
-    While it lies in the socket's queue the kernel keeps both ends of the flow open, even when the process that put it
+    While it lies in the socket's queue Linux keeps both ends of the flow open, even when the process that put it
     there is killed. That process can take it back as well: no other one has to agree, or even to be awake, for the ends
     to be closed.
     """

@@ -16,7 +16,10 @@ STDOUT, STDERR, BOTH = 1, 2, 3
 DEFAULT_LIMIT = 32 << 20
 _PIECE = r"(output(?:-([1-9]\d*))?)(?:\.(\d{12,}))?\.log"
 MARK = struct.Struct("<QQII")
-"""An entry of the index: from this byte of the piece on, the time in ns, the stream, bytes missing before it."""
+"""An entry of the index: from this byte of the piece on, the time in ns, the stream, bytes missing before it.
+
+The first entry of a later piece has no stream and no time: there stands how many lines were printed before the piece.
+"""
 
 
 class Piece(NamedTuple):
@@ -66,6 +69,19 @@ def claim_name(directory: str) -> str:
             number += 1
             continue
         return name
+
+
+def write_lines_before(index_fd: int, lines: int) -> None:
+    """Begin the index of a piece with how many lines were printed before it. Raises OSError."""
+    os.write(index_fd, MARK.pack(0, lines, 0, 0))
+
+
+def lines_before(piece: Piece) -> int | None:
+    """How many lines were printed before a piece; None where nobody counted them."""
+    if piece.base == 0:
+        return 0
+    first = next(iter(read_marks(piece)), None)
+    return first.at_ns if first is not None and first.stream == 0 else None
 
 
 def read_marks(piece: Piece, *, skip: int = 0) -> list[Mark]:

@@ -103,7 +103,7 @@ def _read(piece: Piece, start: int, count: int = -1) -> Iterator[Printed]:
     except FileNotFoundError:  # it made room for a newer one
         return
     stop = first + len(data)
-    marks = read_marks(piece)
+    marks = [mark for mark in read_marks(piece) if mark.stream]
     if not marks or marks[0].at > 0:  # its mark was not kept
         marks.insert(0, Mark(0, marks[0].at_ns if marks else 0, BOTH, 0))
     ends = [mark.at for mark in marks[1:]] + [stop]

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from holter.console.files import MARK, Piece, list_transcripts, piece_of
+from holter.console.files import MARK, Piece, lines_before, list_transcripts, piece_of, write_lines_before
 from holter.model.clock import Clock
 
 Chunk = bytes | bytearray | memoryview
@@ -17,6 +17,7 @@ PIECES_OF_END = 8
 BYTES_PER_MARK = 4 * MARK.size
 # A line is not divided between two pieces, unless it is longer than this.
 MOST_LINE = 4 << 10
+COUNTED_BYTES = 256 << 10
 
 
 class TranscriptWriter:
@@ -111,7 +112,11 @@ class TranscriptWriter:
         self._stream, self._marked_ns, self.missed = stream, now_ns, 0
 
     def _begin_piece(self) -> None:
+        ended = list_transcripts(self._directory)[self.name][-1]
+        lines = _lines_after(ended, self.end)
         self._open(piece_of(self._directory, self.name, base=self.end))
+        if lines is not None and not self._marks:
+            write_lines_before(self._index_fd, lines)
         pieces = list_transcripts(self._directory)[self.name]
         for piece in pieces[1:-PIECES_OF_END]:
             for path in (piece.path, piece.index_path):
@@ -131,3 +136,16 @@ class TranscriptWriter:
         self._base, self._size = piece.base, os.fstat(fd).st_size
         self._marks = os.fstat(index_fd).st_size // MARK.size
         self._stream = self._marked_ns = 0
+
+
+def _lines_after(piece: Piece, end: int) -> int | None:
+    """How many lines were printed up to the end of a piece; None where nobody can tell. Raises OSError."""
+    count = lines_before(piece)
+    if count is None:
+        return None
+    size = 0
+    with open(piece.path, "rb") as file:
+        while data := file.read(COUNTED_BYTES):
+            count += data.count(b"\n")
+            size += len(data)
+    return count if piece.base + size == end else None

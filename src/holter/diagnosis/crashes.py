@@ -1,19 +1,20 @@
 """Reads a fault of native code: where it was, whether somebody only sent the signal, and what was printed about it."""
 
 import signal
+from collections.abc import Callable
 
 import msgspec
 
-from holter.diagnosis import facts
+from holter.diagnosis import facts, words
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.fault_stacks import stack_at_fault
 from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Caught, End, Evidence, KernelLine
-from holter.model.verdicts import Fact, Grade
+from holter.model.verdicts import Fact, Grade, Verdict
 
 SEEN, LOGGED, LOGGED_OF_A_THREAD, BY_STATUS = NAMED, NAMED, CONSISTENT, INFERRED
-"""With the witness inside the process; with the kernel's line about the fault, or about one of some thread; with the
+"""With the witness inside the process; with Linux's line about the fault, or about one of some thread; with the
 exit status and Python's stacks alone: anybody can send such a signal, and a stack that ran over looks the same."""
 STACK_NEAR = 64 * 1024
 NULL_PAGE = 64 * 1024
@@ -23,7 +24,7 @@ LARGEST_FRAME = 2**30
 NEAR_NS = 10_000_000_000
 THREAD_NEAR_NS = 1_000_000_000
 TOLD = frozenset({signal.SIGSEGV, signal.SIGFPE, signal.SIGILL})
-"""Faults that the kernel writes down, where it does so at all."""
+"""Faults that Linux writes down, where it does so at all."""
 _TOLD_BY = {
     "segfault at": signal.SIGSEGV,
     "general protection": signal.SIGSEGV,
@@ -65,18 +66,12 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
 
 
 def is_untold(evidence: Evidence, ending: Ending) -> bool:
-    """The kernel would have written down a fault, and has not: somebody sent the signal."""
+    """Linux would have written down a fault, and has not: somebody sent the signal."""
     log, around = evidence.kernel_log, evidence.surroundings
     if ending.caught is not None or ending.signal not in TOLD or log is None or not log.tells_faults:
         return False
     has_no_handler = around is not None and around.heeded is not None and ending.signal not in around.heeded
     return has_no_handler and not evidence.subject.fault_log and _kernel_line(evidence) is None
-
-
-def may_be_untold(evidence: Evidence, number: int) -> bool:
-    """Such a fault would have ended it the same way, and Linux need not have written it down."""
-    ending = ending_of(evidence)
-    return ending is not None and ending.signal == number and is_untold(evidence, ending)
 
 
 def _without_witness(evidence: Evidence, ending: Ending) -> Crash:
@@ -127,7 +122,7 @@ def may_be_in_a_frame(crash: Crash) -> bool:
 def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:
     """The witness's handler was in place and did not run: a thread whose stack is full has no room for it.
 
-    It was gone where the kernel wrote the fault down, which it does where there is no handler, and where Python was
+    It was gone where Linux wrote the fault down, which it does where there is no handler, and where Python was
     on its way out, which takes all handlers for faults along.
     """
     end, around = evidence.subject, evidence.surroundings
@@ -136,14 +131,24 @@ def has_silenced_witness(evidence: Evidence, crash: Crash) -> bool:
     return crash.ending.is_bypassed and has_been and not (is_told or end.finished or end.fault_log)
 
 
-def because(evidence: Evidence, crash: Crash) -> tuple[Fact, ...]:
-    """The facts of a crash, the strongest first."""
-    end, caught = evidence.subject, crash.ending.caught
-    found = [facts.of_signal(caught)] if caught else []
-    found += [facts.fact(facts.KERNEL_LOG, crash.line.at_ns, crash.line.text)] if crash.line else []
-    found += [facts.of_status(end)] if end.status is not None else []
-    found += _python_place(end)
-    return tuple(found) or (facts.of_status(end),)
+def told(evidence: Evidence, crash: Crash, what: str, grade: Grade | None = None, /, *more: Fact | None) -> Verdict:
+    """That the subject did this; `what` follows its name."""
+    end = evidence.subject
+    found = [facts.of_signal(crash.ending.caught), facts.of_kernel_line(crash.line)]
+    found += [facts.of_status(end) if end.status is not None else None, _python_place(end)]
+    because = [*(found if any(found) else [facts.of_status(end)]), *more]
+    return Verdict(min(grade or crash.grade, crash.ending.certainty), f"{words.process(end)} {what}", because)
+
+
+def behind_a_kill(number: int, left: Grade) -> Callable[[Verdict, Evidence], Grade | None]:
+    """What `killed` is where such a fault would have ended it the same way, and Linux need not have written it down."""
+
+    def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
+        ending = ending_of(evidence)
+        is_such = verdict.cause == "killed" and ending is not None and ending.signal == number
+        return left if is_such and ending is not None and is_untold(evidence, ending) else None
+
+    return hides_behind
 
 
 def where(evidence: Evidence, crash: Crash) -> str:
@@ -155,13 +160,13 @@ def where(evidence: Evidence, crash: Crash) -> str:
     return f"{inside}{f', {how} {stack.place}' if stack.place else ''}"
 
 
-def _python_place(end: End) -> list[Fact]:
+def _python_place(end: End) -> Fact | None:
     stack = stack_at_fault(end.fault_log)
     if not stack.frames:
-        return []
+        return None
     innermost = stack.frames[0].text
     called = f", called from {stack.place}" if stack.place != innermost else ""
-    return [facts.fact(facts.FAULT_LOG, end.at_ns, f"Python was at {innermost}{called}")]
+    return facts.fact(facts.FAULT_LOG, end.at_ns, f"Python was at {innermost}{called}")
 
 
 def stack_depth(fault_log: str) -> int:
@@ -170,19 +175,19 @@ def stack_depth(fault_log: str) -> int:
 
 
 def _is_in_a_frame(caught: Caught) -> bool:
-    """Below the stack that the kernel lets grow, but not below the stack pointer."""
+    """Below the stack that Linux lets grow, but not below the stack pointer."""
     return not caught.mapping and caught.mapping_above.endswith("[stack]") and caught.address >= caught.stack_pointer
 
 
 def _is_above(caught: Caught) -> bool:
     """Behind the stack's upper end, where nothing is mapped: a stack runs over at its lower end, and has a guard there
-    unless the kernel lets it grow."""
+    unless Linux lets it grow."""
     is_growing = caught.mapping_above.endswith("[stack]")
     return not caught.mapping and not is_growing and caught.address > caught.stack_pointer
 
 
 def _may_be_above(crash: Crash) -> bool:
-    """The kernel's line does not say what is mapped; beside the stack of a thread others' memory begins."""
+    """Linux's line does not say what is mapped; beside the stack of a thread others' memory begins."""
     is_of_main = crash.line is not None and f"[{crash.line.pid}]" in crash.line.text
     return not is_of_main and (crash.address or 0) - (crash.stack_pointer or 0) >= THREAD_HEAD
 

@@ -8,7 +8,7 @@ from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
-from holter.model.verdicts import Grade
+from holter.model.verdicts import Grade, NotObservable
 
 BY_SHELL = "shell"
 """The source of a status that is known by the exit code of a shell alone."""
@@ -16,14 +16,14 @@ BY_ELIMINATION = CONSISTENT
 """How often a process that is gone without a trace was killed by SIGKILL, where a witness for all other signals sat in
 it: what is left are `_exit` of native code and a fault whose handler could not run."""
 BY_ARRIVAL, BY_HANDLED_ARRIVAL = COUNTED, CONSISTENT
-"""How often a fatal signal that arrived last was the end, where nobody could read the exit status: the kernel's default
+"""How often a fatal signal that arrived last was the end, where nobody could read the exit status: Linux's default
 ends a process, and so does Python's writer of stacks; but virtual machines handle faults, and live on."""
 BY_FAULT_LOG = COUNTED
 BY_LAST_WORDS = CONSISTENT
 BY_SHELL_CODE = CONSISTENT
 """How often 128 + n, with which a child left, is what became of a command of its own, and not a code that it chose."""
 BY_COUNTER = COUNTED
-"""How often a process that vanished when the kernel killed somebody in its cgroup for memory was the one."""
+"""How often a process that vanished when Linux killed somebody in its cgroup for memory was the one."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
 NEAR_NS = 10_000_000_000
 HANDLED_WITHIN_NS = 500_000_000
@@ -94,11 +94,16 @@ def _by_status(end: End, number: int) -> Ending:
     )
 
 
-def how_to_see_the_end(evidence: Evidence) -> str:
-    """What would have told how the subject ended; a command has its parent already, and a child has another one."""
-    if evidence.subject.role in ("command", "child", "kernel"):
-        return _BUILD_WITNESS
-    return f"start it with `holter run --`, or {_BUILD_WITNESS}"
+def unseen(evidence: Evidence, name: str) -> NotObservable | None:
+    """That nobody can tell whether it was this signal; None where somebody can.
+
+    A command has its parent already, and a child has another one.
+    """
+    if not is_silent(evidence):
+        return None
+    is_started = evidence.subject.role in ("command", "child", "kernel")
+    remedy = _BUILD_WITNESS if is_started else f"start it with `holter run --`, or {_BUILD_WITNESS}"
+    return NotObservable(because=f"{UNSEEN_END}: it may have been {name}", remedy=remedy)
 
 
 def is_silent(evidence: Evidence) -> bool:
@@ -180,7 +185,7 @@ def _by_elimination(evidence: Evidence) -> Ending | None:
 
 
 def _has_oom_kill(evidence: Evidence) -> bool:
-    """The kernel killed somebody for memory in the process's cgroup, or this very process, when it vanished."""
+    """Linux killed somebody for memory in the process's cgroup, or this very process, when it vanished."""
     own = next((level for level in evidence.memory.levels if level.level == 0), None)
     kills = evidence.kernel_log.kills if evidence.kernel_log else ()
     is_named = any(each.pid == evidence.subject.pid for each in kills)

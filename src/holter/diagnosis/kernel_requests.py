@@ -1,6 +1,7 @@
 """What a notebook's kernel was asked before it ended; what comes after is the server tidying up, and no cause."""
 
-from holter.diagnosis import facts, testimony
+from holter.diagnosis import facts
+from holter.diagnosis.causality.ends import at_step
 from holter.diagnosis.grades import NAMED
 from holter.model.evidence import Evidence, KernelEvent
 from holter.model.state import FAILED, KERNEL_LEFT_ALONE
@@ -33,22 +34,18 @@ def without_server(evidence: Evidence) -> KernelEvent | None:
     return gone[-1] if gone and evidence.subject.code == KERNEL_LEFT_ALONE else None
 
 
-def was_asked(cause: str, evidence: Evidence, *, asked: KernelEvent, done: str) -> Verdict:
+def was_asked(evidence: Evidence, kind: str, done: str, /) -> Verdict | None:
     """That the user asked for this in the middle of a cell, as with Ctrl-C: `done` is `restarted` or `shut down`."""
+    asked = last_request(evidence)
+    if asked is None or asked.kind != kind or not asked.is_busy:
+        return None
     title = f"The notebook's kernel was {done} while a cell was running"
     fact = facts.fact("jupyter", asked.at_ns, f"somebody had the notebook's kernel {done} while a cell was running")
-    return verdict_of(cause, evidence, fact=fact, title=title, state=FAILED, grade=NAMED)
+    return told(evidence, NAMED, title, fact, state=FAILED)
 
 
-def verdict_of(cause: str, evidence: Evidence, *, fact: Fact, title: str, state: str, grade: Grade) -> Verdict:
+def told(evidence: Evidence, grade: Grade, title: str, fact: Fact, /, *, state: str) -> Verdict:
     """That the kernel ended because of what this fact says."""
     end = evidence.subject
-    step = f", at step {end.last_step:,}" if end.last_step is not None else ""
-    found = [fact, facts.of_status(end), *testimony.of_steps(end)]
-    return Verdict(
-        cause=cause,
-        grade=grade,
-        title=f"{title}{step}",
-        because=testimony.few(found),
-        state=state,
-    )
+    found = [fact, facts.of_status(end), facts.of_steps(end)]
+    return Verdict(grade, f"{title}{at_step(end)}", found, state=state)

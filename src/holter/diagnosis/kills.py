@@ -1,4 +1,4 @@
-"""What is known about a SIGKILL: the kernel's counters and its log say whether it was for memory, and whose it was."""
+"""What is known about a SIGKILL: Linux's counters and its log say whether it was for memory, and whose it was."""
 
 import signal
 
@@ -10,9 +10,9 @@ from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import End, Evidence, MemoryLevel, OomKill
 
 NEAR_NS = 10_000_000_000
-"""How far apart the kernel's word and the death may lie: the kernel log counts from the boot."""
+"""How far apart Linux's word and the death may lie: the kernel log counts from the boot."""
 SCARCE = 0.06
-"""Less than this share of the machine's memory available is next to nothing: the kernel keeps a reserve."""
+"""Less than this share of the machine's memory available is next to nothing: Linux keeps a reserve."""
 LITTLE = 0.12
 """Daemons that watch the memory act from about 10 % of it on; what was sampled is some moments older."""
 PRESSED_PERCENT = 30.0
@@ -20,10 +20,11 @@ GREATER = 0.5
 """Of the limit, in others' hands: caches of files and Linux's own memory are nobody's, and count for much of a small
 limit."""
 PLAUSIBLE = 0.4
-"""The kernel chooses who holds the most: with less than this share of the limit, hardly the victim."""
+"""Linux chooses who holds the most: with less than this share of the limit, hardly the victim."""
 SOON_NS = 1_000_000_000
+NOBODY_KILLED = "Linux killed nothing on this machine for memory since the run began (oom_kill did not move)"
 MOST_NAME = 15
-"""Of a process, as the kernel keeps it."""
+"""Of a process, as Linux keeps it."""
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +34,7 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
     own: MemoryLevel | None
     """The cgroup of the program; None where nobody looked."""
     report: OomKill | None
-    """The kernel's report about this very process."""
+    """Linux's report about this very process."""
     others: tuple[OomKill, ...]
     """Its reports about other processes at about the same time, without those of cgroups beside the program's."""
     has_log: bool
@@ -50,7 +51,7 @@ class Kill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_not_for_memory(self) -> bool:
-        """The kernel killed nobody here for memory: neither in this cgroup, nor, where that is unknown, anywhere."""
+        """Linux killed nobody here for memory: neither in this cgroup, nor, where that is unknown, anywhere."""
         return self.counted == 0 or (self.counted is None and self.host_kills == 0)
 
 
@@ -88,7 +89,7 @@ def _may_count(kill: OomKill, own: MemoryLevel | None) -> bool:
     """Whether the own cgroup may have counted it: that of a cgroup beside it is another matter."""
     if own is None or not own.path.strip("/") or not kill.cgroup:
         return True
-    return f"{own.path}/" in f"{kill.cgroup}/"  # inside of a container a path begins later than the kernel's
+    return f"{own.path}/" in f"{kill.cgroup}/"  # inside of a container a path begins later than Linux's
 
 
 def _deaths(evidence: Evidence) -> int:
@@ -98,7 +99,7 @@ def _deaths(evidence: Evidence) -> int:
 
 
 def is_others_kill(kill: Kill) -> bool:
-    """The kernel's log accounts for every kill that the counters have, and none of them is this one."""
+    """The kernel log accounts for every kill that the counters have, and none of them is this one."""
     return kill.report is None and bool(kill.others) and (kill.counted or 0) <= len(kill.others)
 
 
@@ -144,7 +145,7 @@ def is_too_small(evidence: Evidence) -> bool:
 
 
 def has_greater_neighbour(evidence: Evidence) -> bool:
-    """Others in the same cgroup held more memory than the run: the kernel would rather have chosen them."""
+    """Others in the same cgroup held more memory than the run: Linux would rather have chosen them."""
     level, own = own_level(evidence), held_bytes(evidence)
     if level is None or level.usage_bytes is None or own is None:
         return False

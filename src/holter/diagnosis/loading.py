@@ -3,7 +3,7 @@
 A rule is a module. Its file name is its cause (`disk_full.py` is `disk-full`); its docstring is the cause, a blank line
 and the remedy. It has `diagnose(evidence) -> Answer` and `ADVICE`, its remedies, and may have
 
-- `hides_behind(verdict, evidence) -> Grade | None`: what it looks like from outside, see `rivals`;
+- `hides_behind(verdict, evidence) -> Grade | None`: what it looks like from outside, see `grades`;
 - `GENERALITY`: how little it says, 0 for most. What says more explains what says less;
 - `EXCLUDES`: causes that it does not explain, though they say less: only one of both can be true;
 - `CURVES`: the curves that show it, the best first: panels of the page, `disk`, `metric` or `loss`;
@@ -23,7 +23,7 @@ from types import ModuleType
 
 import msgspec
 
-from holter.diagnosis import rules
+from holter.diagnosis import rules, words
 from holter.diagnosis.advice import Remedy, advise
 from holter.errors import UsageError
 from holter.lean import modules_in
@@ -31,6 +31,7 @@ from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
 GROUP = "holter.rules"
+MOST_FACTS = 5
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,11 +60,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def ask(self, evidence: Evidence) -> Answer:
         """What it makes of the evidence, with all that it declares about itself."""
         answer = self.diagnose(evidence)
+        if answer is None:
+            return None
         if not isinstance(answer, Verdict):
-            return answer
+            return msgspec.structs.replace(answer, cause=self.cause)
         return msgspec.structs.replace(
             answer,
+            cause=self.cause,
             grade=Grade(answer.grade),
+            title=words.sentence(answer.title),
+            because=answer.facts[:MOST_FACTS],
             advice=advise(evidence, self.advice, first=answer.advice),
             generality=self.generality,
             excludes=self.excludes,

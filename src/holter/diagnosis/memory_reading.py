@@ -5,7 +5,7 @@ from holter.model.evidence import Evidence, MemoryLevel
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 NEAR = 0.95
-"""A cgroup whose use touched this share of its limit ran into it: the kernel counts in batches of pages."""
+"""A cgroup whose use touched this share of its limit ran into it: Linux counts in batches of pages."""
 
 
 def own_level(evidence: Evidence) -> MemoryLevel | None:

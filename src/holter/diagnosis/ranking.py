@@ -8,7 +8,7 @@
 3. Where no grade tells the best two apart, or none reaches `SURE_ENOUGH`, the answer is `unknown` with candidates, and
    with what could not be looked at.
 4. A verdict that rests on text alone has the grade `MOST_BY_TEXT` at most; programs print what they like. One beside
-   which a rival stands that nobody could look at stays below `SURE_FROM`: see `rivals`.
+   which a rival stands that nobody could look at stays below `SURE_FROM`: see `grades`.
 5. Rules with `CONTRIBUTES` never are the cause; their ids, facts and advice are added to it.
 """
 
@@ -144,13 +144,13 @@ def _bounded(verdict: Verdict, subject: End, left: Iterable[float]) -> Verdict:
 
 def _is_by_text(verdict: Verdict, subject: End) -> bool:
     """Whether its strongest fact is text and nothing but the exit code goes with it."""
-    sources = [fact.source for fact in verdict.because]
+    sources = [fact.source for fact in verdict.facts]
     is_led_by_text = bool(sources) and sources[0] in facts.TEXT
     return is_led_by_text and subject.signal is None and all(each in facts.TEXT | _NEUTRAL for each in sources)
 
 
 def _most_by_source(verdict: Verdict) -> Grade:
-    is_by_traceback = bool(verdict.because) and verdict.because[0].source == facts.TRACEBACK
+    is_by_traceback = bool(verdict.facts) and verdict.facts[0].source == facts.TRACEBACK
     return MOST_BY_TRACEBACK if is_by_traceback else MOST
 
 
@@ -222,7 +222,7 @@ def _linked(evidence: Evidence, best: Verdict, first: End, likelihood: Grade, mo
         best,
         grade=min(best.grade, likelihood),
         title=_with_whom(best.title, first, evidence.subject),
-        because=_unique((*best.because[: MOST_FACTS - 2], *more)),
+        because=_unique((*best.facts[: MOST_FACTS - 2], *more)),
         state="" if first.role == "child" else best.state or _state_by(first, evidence),
     )
 
@@ -256,7 +256,7 @@ def _with_whom(title: str, first: End, subject: End) -> str:
 
 
 def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates: tuple[str, ...] = ()) -> Diagnosis:
-    more = [*tell_order(evidence), *(fact for each in judged.contributing for fact in each.because[:1])]
+    more = [*tell_order(evidence), *(fact for each in judged.contributing for fact in each.facts[:1])]
     hints = [text for each in judged.contributing for text in each.advice[:2]]
     contributing = (*verdict.contributing, *(each.cause for each in judged.contributing))
     return Diagnosis(
@@ -266,7 +266,7 @@ def _tell(evidence: Evidence, judged: Judged, verdict: Verdict, /, *, candidates
         title=verdict.title,
         state=verdict.state or evidence.state,
         candidates=candidates or _runners_up(judged, verdict),
-        evidence=_unique((*verdict.because, *more))[:MOST_FACTS],
+        evidence=_unique((*verdict.facts, *more))[:MOST_FACTS],
         advice=_mixed(verdict.advice, hints),
         contributing=tuple(dict.fromkeys(contributing)),
         ruled_out=tuple(each for each in _by_cause(judged.ruled_out) if each.cause != verdict.cause),
@@ -288,7 +288,7 @@ def _runners_up(judged: Judged, verdict: Verdict) -> tuple[str, ...]:
 def _abstain(evidence: Evidence, judged: Judged) -> Diagnosis:
     top = judged.verdicts[:1] if not judged.verdicts or judged.verdicts[0].grade < SURE_ENOUGH else judged.verdicts
     near = [each for each in top if _is_near(top[0], each)]
-    found = [fact for each in near for fact in each.because] or [facts.of_status(judged.subject)]
+    found = [fact for each in near for fact in each.facts] or [facts.of_status(judged.subject)]
     candidates = [*_causes(judged.verdicts), *(each.cause for each in judged.not_observable)]
     doubt = Verdict(
         cause=UNKNOWN,

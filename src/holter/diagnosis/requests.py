@@ -4,11 +4,12 @@ import signal
 
 import msgspec
 
+from holter.diagnosis import facts, words
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT
 from holter.diagnosis.endings import BY_ARRIVAL, ending_of
 from holter.diagnosis.grades import CONSISTENT, NAMED
 from holter.model.evidence import REQUESTS, Caught, End, Evidence
-from holter.model.verdicts import Grade
+from holter.model.verdicts import Grade, Verdict
 
 SI_KERNEL = 128
 AT_ONCE_S = 5.0
@@ -63,6 +64,16 @@ def _said_it_was_done(end: End, caught: Caught | None) -> bool:
     if finished is None or finished.how != "finish" or finished.exit_code:
         return False
     return caught is None or finished.at_ns < caught.at_ns
+
+
+def told(evidence: Evidence, request: Request, title: str, grade: Grade, /, *, state: str = "") -> Verdict:
+    """That the subject ended because of it."""
+    end, caught = evidence.subject, request.caught
+    unseen = request.is_handled and caught is None and request.signal in end.handled
+    text = f"{words.signal(request.signal)} arrived, and the program's own handler ran"
+    found = [facts.of_signal(caught, evidence.senders), facts.fact(facts.SIGNAL, end.at_ns, text) if unseen else None]
+    because = [*found, facts.of_exception(end.raised), facts.of_status(end)]
+    return Verdict(min(grade, request.certainty), title, because, state=state)
 
 
 def is_typed(caught: Caught | None) -> bool | None:

@@ -3,9 +3,10 @@
 import signal
 
 from holter.diagnosis import facts, words
+from holter.diagnosis.causality.ends import at_step
 from holter.diagnosis.phrases.tags import says
 from holter.model.evidence import Caught, End, Evidence, Job
-from holter.model.verdicts import Fact
+from holter.model.verdicts import Fact, Grade, RuledOut, Verdict
 
 OUTSIDE = (
     None,
@@ -81,32 +82,48 @@ def says_out_of_memory(evidence: Evidence) -> bool:
     return job.state.upper() in ("OUT_OF_MEMORY", "OOMKILLED") or says(job.said, "job-out-of-memory")
 
 
-def of_job(job: Job, at_ns: int) -> tuple[Fact, ...]:
+def of_job(evidence: Evidence) -> list[Fact | None]:
     """What the scheduler says, in its own words."""
-    found = []
-    if job.said:
-        found.append(facts.fact(facts.SCHEDULER, at_ns, f"the job's output has: {words.quote(job.said, 200)}"))
-    if job.state:
-        more = [
-            f"reason {job.reason}" if job.reason and job.reason != "None" else "",
-            f"exit code {job.exit_code}" if job.exit_code else "",
-        ]
-        rest = ", ".join([part for part in more if part])
-        source = f" ({job.source})" if job.source else ""
-        text = f"job {job.job} is {job.state}{', ' if rest else ''}{rest}{source}"
-        found.append(facts.fact(facts.SCHEDULER, at_ns, text))
-    if job.restarts:
-        found.append(
-            facts.fact(facts.SCHEDULER, at_ns, f"job {job.job} was restarted {words.count(job.restarts, 'time')}")
-        )
-    return tuple(found)
+    job, at_ns = evidence.job, evidence.subject.at_ns
+    if job is None:
+        return []
+    reason = job.reason if job.reason != "None" else ""
+    rest = f"{words.told(', reason {}', reason)}{words.told(', exit code {}', job.exit_code)}"
+    state = f"job {job.job} is {job.state}{rest}{words.told(' ({})', job.source)}"
+    restarts = f"job {job.job} was restarted {words.count(job.restarts or 0, 'time')}"
+    texts = [
+        f"the job's output has: {words.quote(job.said, 200)}" if job.said else "",
+        state if job.state else "",
+        restarts if job.restarts else "",
+    ]
+    return [facts.fact(facts.SCHEDULER, at_ns, text) for text in texts if text]
 
 
-def of_signals(evidence: Evidence) -> tuple[Fact, ...]:
+def of_signals(evidence: Evidence) -> Fact | None:
     """The scheduler's signals as they arrived."""
     term = scheduler_sent(evidence)
     if term is None:
-        return ()
+        return None
     cont = ", right after SIGCONT" if had_cont_before_term(evidence.subject) else ""
     name = words.quote(sender_name(evidence, term), 60)
-    return (facts.fact(facts.SIGNAL, term.at_ns, f"SIGTERM was sent by {name} (process {term.sender_pid}){cont}"),)
+    return facts.fact(facts.SIGNAL, term.at_ns, f"SIGTERM was sent by {name} (process {term.sender_pid}){cont}")
+
+
+def told(evidence: Evidence, grade: Grade, title: str, /, *more: Fact | None, state: str = "") -> Verdict:
+    """That the scheduler ended the subject."""
+    end = evidence.subject
+    found = [*of_job(evidence), of_signals(evidence), *more, facts.of_status(end), facts.of_steps(end)]
+    return Verdict(grade, f"{title}{at_step(end)}", found, state=state)
+
+
+def name_of(job: Job) -> str:
+    """`SLURM job 812`."""
+    return f"{job.scheduler.upper()} job {job.job}"
+
+
+def lists_otherwise(job: Job | None, not_as: str = "") -> RuledOut | None:
+    """That the scheduler says something else of the job; None where it said nothing."""
+    if job is None or not job.state or job.source == "environment":
+        return None
+    said = words.told(", not as {}", not_as)
+    return RuledOut(because=f"{job.scheduler.upper()} lists job {job.job} as {job.state}{said}")

@@ -34,6 +34,16 @@ def how_sure(confidence: float) -> str:
     return f"{word} ({min(confidence, MOST_TOLD):.0%})".replace("%", " %")
 
 
+def told(text: str, value: object) -> str:
+    """The text with the value in the place of `{}`; nothing where there is none."""
+    return "" if value is None or value == "" else text.format(value)
+
+
+def sized(text: str, count: float | None) -> str:
+    """The text with a number of bytes in the place of `{}`; nothing where it is unknown or 0."""
+    return text.format(size(count)) if count else ""
+
+
 def count(number: int, noun: str) -> str:
     """`1 worker`, `2 workers`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

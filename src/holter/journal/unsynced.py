@@ -10,7 +10,7 @@ from holter.journal.rundir import sync_directory
 class Unsynced:
     """The segments of one journal that are closed and not synced, and those of which the disk failed to take something.
 
-    After a sync that failed, the kernel may drop what it could not write and call the next sync of that file good; ext4
+    After a sync that failed, Linux may drop what it could not write and call the next sync of that file good; ext4
     loses also what is written to the same place again. So such a file is not trusted any more: once it is closed,
     another takes its place. The caller holds `lock` over what belongs together.
     """

@@ -11,7 +11,7 @@ from holter.catalog.judge.inquiry import inquire
 from holter.catalog.present.death_card import render
 from holter.catalog.present.deaths import Death, death_of
 from holter.catalog.present.explanation import as_json
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.errors import HolterError
 from holter.jupyter.kernel_run import KernelRun
 from holter.jupyter.scribe import the_scribe
@@ -34,7 +34,7 @@ def explain(run: KernelRun) -> dict[str, Any]:
     loaded = _richest(run)
     told = as_json(loaded)
     death = death_of(loaded, now=time.time())
-    is_well = loaded.view.state == FINISHED
+    is_well = loaded.row.state == FINISHED
     if is_well and not run.wish:
         told |= {"title": LEFT, "advice": [STAY]}
         death = msgspec.structs.replace(death, title=LEFT, advice=(STAY,), cause="exit code 0", confidence=1.0)

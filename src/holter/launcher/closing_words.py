@@ -8,7 +8,7 @@ import msgspec
 
 from holter.catalog.judge.verdict import judge
 from holter.catalog.present.last_word import how_it_ended
-from holter.catalog.read.run_view import LoadedRun, load_run, newest_clients
+from holter.catalog.read.loaded_run import LoadedRun, load_run, newest_clients
 from holter.errors import JournalError
 from holter.model.records import ChildExited
 from holter.model.state import FINISHED, Lateness
@@ -17,7 +17,7 @@ from holter.recording.login import rows_in_words
 from holter.recording.voice import Voice
 from holter.wire.way_back import HowItEnded, OnServer
 
-# The sidecar asks the kernel and the scheduler: the shell must not wait long for that.
+# The sidecar asks Linux and the scheduler: the shell must not wait long for that.
 PATIENCE_S = 1.5
 # In which it has seen the death, and that of a child just before.
 GLANCE_S = 0.06

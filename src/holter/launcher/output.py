@@ -73,9 +73,14 @@ class Output:
         self._pump.close()
         self._writer.close()
         with contextlib.suppress(OSError):  # then a later reader hides what we can't
-            stat = read_stat(self.claims.sidecar_pid)
-            if self.claims.sidecar_pid and (stat is None or stat.is_dead):  # what it would have done, unless killed
+            # A sidecar that is not there yet may never come: what both overwrite is the same.
+            if not self.claims.sidecar_pid or self._has_lost_sidecar():
                 Scrubber(self._directory).scrub(SCRUB_BYTES)
+
+    def _has_lost_sidecar(self) -> bool:
+        """Raises OSError."""
+        stat = read_stat(self.claims.sidecar_pid)
+        return stat is None or stat.is_dead
 
     def _open_flow(self, number: int, channel: Channel) -> Flow:
         sink = open_sink(channel.fds[0])

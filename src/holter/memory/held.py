@@ -18,7 +18,7 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     host_bytes: int = 0
     gpu_bytes: int = 0
     file_bytes: int = 0
-    """Mapped from a file: the kernel can take it back."""
+    """Mapped from a file: Linux can take it back."""
     is_estimate: bool = False
     """Only a sample of it was looked at."""
     is_least: bool = False

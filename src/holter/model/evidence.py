@@ -27,7 +27,7 @@ class Caught(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     thread: int
     signal: int
     code: int
-    """`si_code`: 0 and below when a process sent it, above 0 when the kernel did; 128 from a terminal or the kernel."""
+    """`si_code`: 0 and below when a process sent it, above 0 when Linux did; 128 from a terminal or Linux."""
     sender_pid: int = 0
     """Only where `code` is 0 or below."""
     sender_uid: int = 0
@@ -117,7 +117,7 @@ class MemoryLevel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     limit_bytes: float | None = None
     """None for no limit."""
     usage_bytes: float | None = None
-    """Without what the kernel could give back at once; in the last sample."""
+    """Without what Linux could give back at once; in the last sample."""
     peak_bytes: float | None = None
     kills: int | None = None
     """Out-of-memory kills counted here since the run began."""
@@ -126,7 +126,7 @@ class MemoryLevel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     kills_lately: int | None = None
     """Those since the process was last seen to live on, of the last ten seconds at most: others were earlier deaths."""
     kills_before: int | None = None
-    """What the kernel's counter stood at when the run began, and where it is: for whoever looks after the fact."""
+    """What Linux's counter stood at when the run began, and where it is: for whoever looks after the fact."""
     limit_hits_before: int | None = None
     directory: str = ""
     inode: int = 0
@@ -175,7 +175,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OomKill(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The kernel's own report of a process that it killed for memory."""
+    """Linux's own report of a process that it killed for memory."""
 
     at_ns: int
     pid: int
@@ -209,11 +209,11 @@ class KernelLog(Finding, frozen=True, kw_only=True):
     kills: tuple[OomKill, ...] = ()
     lines: tuple[KernelLine, ...] = ()
     tells_faults: bool = False
-    """The kernel writes down the faults of programs that have no handler for them: what is not there was none."""
+    """Linux writes down the faults of programs that have no handler for them: what is not there was none."""
 
 
 class Counters(Finding, frozen=True, kw_only=True):
-    """The kernel's out-of-memory counters when a process had just died, since the run began."""
+    """Linux's out-of-memory counters when a process had just died, since the run began."""
 
     levels: tuple[MemoryLevel, ...] = ()
     host_kills: int | None = None
@@ -269,7 +269,7 @@ class Surroundings(Finding, frozen=True, kw_only=True):
     """CPU time of the process itself, without its children."""
     memory_available_bytes: int | None = None
     commit_limit_bytes: int | None = None
-    """Only where the kernel holds to it (overcommit_memory 2)."""
+    """Only where Linux holds to it (overcommit_memory 2)."""
     gpu_holders: tuple[Holder, ...] | None = None
     children_rss_bytes: int | None = None
     """The most memory that any child had which the process has waited for; 0 where it has waited for none."""
@@ -319,7 +319,7 @@ class HostEnd(Finding, frozen=True, kw_only=True):
     last_shutdown: str = ""
     """`clean`, `crash` or nothing, as the login records have it."""
     panic: str = ""
-    """What the kernel left behind of a panic."""
+    """What Linux left behind of a panic."""
 
 
 class OomDaemon(Finding, frozen=True, kw_only=True):
@@ -356,7 +356,7 @@ class Asked(Finding, frozen=True, kw_only=True):
     """Everybody has been asked about the end of a process."""
 
     hears_exits: bool = False
-    """The kernel announced each exit of a child to whoever asked: none can have been missed."""
+    """Linux announced each exit of a child to whoever asked: none can have been missed."""
 
 
 class Unseen(Finding, frozen=True, kw_only=True):
@@ -456,6 +456,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What the sidecar found at the start: `facts` of the journal."""
     unseen: dict[str, Unseen] = {}
     """By source, what could not be asked."""
+
+    @property
+    def around(self) -> Surroundings:
+        """What surrounded the subject; where nobody looked, all of it is unknown."""
+        return self.surroundings or Surroundings()
+
+    @property
+    def kernel_lines(self) -> tuple[KernelLine, ...]:
+        """Of the kernel log; none where nobody could read it."""
+        return self.kernel_log.lines if self.kernel_log else ()
 
 
 SOURCES: dict[str, type[Finding]] = {

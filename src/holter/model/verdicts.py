@@ -1,6 +1,7 @@
 """What a rule can answer, and what all answers together come to."""
 
 import enum
+from collections.abc import Sequence
 
 import msgspec
 
@@ -30,15 +31,16 @@ class Fact(msgspec.Struct, frozen=True):
     text: str
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True):
     """A rule that fires. `title` is one plain sentence with the numbers of this run."""
 
-    cause: str
     grade: Grade
     """How well it is supported; ranking bounds it where a witness is weak."""
     title: str
-    because: tuple[Fact, ...]
-    """Two to five, the strongest first."""
+    because: Sequence[Fact | None]
+    """Two to five, the strongest first; of more, only those are told. None is left out."""
+    cause: str = ""
+    """What the rule is called, which its loader knows."""
     advice: tuple[str, ...] = ()
     """The most useful first, with the numbers of this run; a rule says what fits this case, the rest it declares."""
     contributing: tuple[str, ...] = ()
@@ -54,22 +56,27 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Those that show it, the best first."""
 
     @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Those that there are, each once."""
+        return tuple(dict.fromkeys(fact for fact in self.because if fact is not None))
+
+    @property
     def is_vague(self) -> bool:
         """It says how a program ended, and leaves open what made it."""
         return self.generality >= 3
 
 
 class RuledOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A cause that one might suspect here and that a number speaks against."""
+    """A cause that one might suspect here and that a number speaks against; a rule need not say its own name."""
 
-    cause: str
+    cause: str = ""
     because: str
 
 
 class NotObservable(msgspec.Struct, frozen=True, kw_only=True):
     """A cause that can be neither named nor excluded, why, and how to make it so."""
 
-    cause: str
+    cause: str = ""
     because: str
     remedy: str
 

@@ -99,7 +99,7 @@ class Cgroup:
     """One cgroup directory, each file of which stays open from its first reading on.
 
     An open file is read without walking the path again and never turns into that of another cgroup of the same name.
-    The kernel answers for it as long as the cgroup exists; after its removal every number is NaN.
+    Linux answers for it as long as the cgroup exists; after its removal every number is NaN.
     """
 
     def __init__(self, directory: str) -> None:

@@ -8,7 +8,7 @@ from holter.model.records import Opened
 from holter.probes.procfs import PROC, read_file, read_stat
 from holter.version import __version__
 
-# The inode of the first pid namespace, fixed in the kernel: what speaks of all processes knows them by its numbers.
+# The inode of the first pid namespace, fixed in Linux: what speaks of all processes knows them by its numbers.
 INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 
 

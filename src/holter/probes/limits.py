@@ -59,7 +59,7 @@ def shared_memory_size(pid: int, proc: str = PROC) -> int | None:
 
 
 def overcommit_mode(proc: str = PROC) -> int | None:
-    """Return whether the kernel promises more memory than it has: 0 by a guess, 1 always, 2 never."""
+    """Return whether Linux promises more memory than it has: 0 by a guess, 1 always, 2 never."""
     return find_number(read_file(f"{proc}/sys/vm/overcommit_memory") or b"")
 
 

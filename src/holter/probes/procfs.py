@@ -1,4 +1,4 @@
-"""Reads the kernel's text files cheaply and takes the numbers out of them."""
+"""Reads Linux's text files cheaply and takes the numbers out of them."""
 
 import errno
 import os
@@ -72,7 +72,7 @@ def read_file(path: str) -> bytes | None:
 def read_descriptor(fd: int) -> bytes:
     """Return everything from the descriptor's position to the end."""
     text = os.read(fd, CHUNK_BYTES)
-    # The kernel hands out long tables in pieces of about a page, however large the buffer is.
+    # Linux hands out long tables in pieces of about a page, however large the buffer is.
     while chunk := os.read(fd, CHUNK_BYTES):
         text += chunk
     return text

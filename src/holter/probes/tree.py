@@ -7,7 +7,7 @@ from holter.probes.procfs import PROC, list_numbers, read_file, read_stat
 
 FindTree = Callable[[Sequence[int]], tuple[int, ...]]
 
-# The kernel keeps a list of children per thread, and a training process may have hundreds of threads.
+# Linux keeps a list of children per thread, and a training process may have hundreds of threads.
 THREADS_PER_TICK = 32
 
 

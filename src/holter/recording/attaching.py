@@ -7,7 +7,7 @@ import select
 import msgspec
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import MAIN, process_of
+from holter.catalog.read.loaded_run import MAIN, process_of
 from holter.errors import UsageError
 from holter.model.clock import Clock
 from holter.model.records import Console
@@ -103,12 +103,12 @@ def user_name(uid: int) -> str:
 
 def _refuse_recorded(process: ProcessIdentity, settings: Settings) -> None:
     catalog = Catalog(settings.dir)
-    for view in catalog.views():
-        if view.state != RUNNING:
+    for row in catalog.rows():
+        if row.state != RUNNING:
             continue
-        programs = [each for each in catalog.load(view.id, patience_s=0.0).digests if each.opened.writer in MAIN]
+        programs = [each for each in catalog.load(row.id, patience_s=0.0).digests if each.opened.writer in MAIN]
         if process in map(process_of, programs):
-            raise UsageError(f"process {process.pid} is recorded already: `holter show {view.id}`")
+            raise UsageError(f"process {process.pid} is recorded already: `holter show {row.id}`")
 
 
 def _has_died(pidfd: int) -> bool:

@@ -24,7 +24,7 @@ _COMMAND = "HOLTER_SIDECAR_OF"
 _KEY = "HOLTER_API_KEY"
 _MOST_COMMAND = 32 << 10
 _own_faults: dict[int, int] = {}
-"""By process: the page faults of the shells that started our sidecars; the kernel counts them as its children."""
+"""By process: the page faults of the shells that started our sidecars; Linux counts them as its children."""
 _SCHEDULERS = ("SLURM_JOB_ID", "KUBERNETES_SERVICE_HOST", "PBS_JOBID", "LSB_JOBID")
 
 

@@ -18,7 +18,7 @@ _OWN_FAULTS = {
 def start_quietly(thread: threading.Thread) -> None:
     """Start it with all signals blocked. Raises RuntimeError where no thread can be had.
 
-    A program may block a signal in all its threads and wait for it; the kernel would give it to the one thread that
+    A program may block a signal in all its threads and wait for it; Linux would give it to the one thread that
     does not, ours, and end the program. And a signal that interrupts a call must interrupt the program's.
     """
     if not hasattr(signal, "pthread_sigmask"):

@@ -30,7 +30,7 @@ MOST_HEADER_BYTES = 256 << 10
 QUIET_S = 20.0
 # Who takes nothing of an answer for so long is let go, with all that waits for them in our memory.
 UNREAD_S = 30.0
-# The same for machines that are gone: until then the kernel holds what they have not confirmed.
+# The same for machines that are gone: until then Linux holds what they have not confirmed.
 UNCONFIRMED_MS = 60_000
 SWITCH_S = 0.0005
 LEAVE_WITHIN_S = 1
@@ -115,7 +115,7 @@ class _Server(uvicorn.Server):
     """Signals are ours: theirs are raised again at the end, and Ctrl-C is a normal end here."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; as many as come wait in the kernel, whatever we take in at once."""
+        """Listen; as many as come wait in Linux, whatever we take in at once."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(MOST_BACKLOG)

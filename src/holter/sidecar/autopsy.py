@@ -40,7 +40,7 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     is_child: bool = False
     counters: Counters | None = None
     cgroups: frozenset[str] = frozenset()
-    """Of the run's processes, as the kernel calls them."""
+    """Of the run's processes, as Linux calls them."""
     bounded: frozenset[str] = frozenset()
     """Those of them, and of the ones above, that have a limit."""
     row: Mapping[str, float | int] = {}
@@ -54,7 +54,7 @@ class Death(msgspec.Struct, frozen=True, kw_only=True):
     """The files into which it and the other processes of the run printed."""
     cwd: str = ""
     threads: frozenset[int] = frozenset()
-    """Those that ended with it, as far as the kernel announced them."""
+    """Those that ended with it, as far as Linux announced them."""
 
     @property
     def is_clean(self) -> bool:
@@ -86,7 +86,7 @@ class Autopsy:
         directory: the run's.
         record: keeps a sentence in the sidecar's journal; thread-safe.
         without: the witnesses to do without.
-        hears_exits: whether the kernel announces the ends of all children.
+        hears_exits: whether Linux announces the ends of all children.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class Autopsy:
             self._say("process-table", look(holders, bounded))
 
     def _as_reported(self, holder: Holder) -> Holder:
-        """With the memory that the kernel says it had when it was killed: the last sample may be a second old."""
+        """With the memory that Linux says it had when it was killed: the last sample may be a second old."""
         rss_bytes = max(holder.rss_bytes, self._reported_bytes.get(holder.pid, 0))
         return msgspec.structs.replace(holder, rss_bytes=rss_bytes)
 
@@ -309,7 +309,7 @@ class Autopsy:
         """Say why the run has ended, where it has: whoever asks reads that, here and where it is sent to."""
         from holter.catalog.judge.verdict import as_record, judge_anew
         from holter.catalog.present.last_word import how_it_ended
-        from holter.catalog.read.run_view import load_run
+        from holter.catalog.read.loaded_run import load_run
 
         loaded = load_run(self._directory, now_ns=self._clock.now_ns(), lateness=Lateness())
         if loaded is None or loaded.by_itself.state == RUNNING:

@@ -35,7 +35,7 @@ class Child(msgspec.Struct):
 class Children:
     """Waits for the descendants of a run's processes, as many as it may. Closed by its owner.
 
-    A child that comes and goes between two ticks is only heard of, and only where the kernel announces exits; without
+    A child that comes and goes between two ticks is only heard of, and only where Linux announces exits; without
     pidfds no other child is seen at all.
     """
 

@@ -23,7 +23,7 @@ class Counting:
 
     def __init__(self, record: Callable[[Record], None], clock: Clock, *, proc: str = PROC) -> None:
         self.paths: frozenset[str] = frozenset()
-        """The cgroups of the run's processes as the kernel calls them."""
+        """The cgroups of the run's processes as Linux calls them."""
         self.bounded: frozenset[str] = frozenset()
         """Those of them, and of the ones above, that have a limit."""
         self._record = record
@@ -80,7 +80,7 @@ class Counting:
         self._outlived.pop(pid, None)
 
     def _spared(self, membership: bytes) -> Iterator[int]:
-        """Those in a cgroup who live on, though the kernel has just killed somebody in it."""
+        """Those in a cgroup who live on, though Linux has just killed somebody in it."""
         for pid in [pid for pid, text in self._membership_of.items() if text == membership]:
             stat = read_stat(pid, self._proc)
             if stat is not None and not (stat.is_exiting or stat.is_dead or stat.is_condemned):

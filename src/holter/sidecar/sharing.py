@@ -109,7 +109,7 @@ def _abstract(address: str) -> bytes:
 
 
 def _is_same_user(end: _socket.socket) -> bool:
-    """Whether the other end was made by a process of ours, as the kernel says: also of one that listens."""
+    """Whether the other end was made by a process of ours, as Linux says: also of one that listens."""
     peer = end.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
     return bool(struct.unpack("3i", peer)[1] == os.geteuid())
 

@@ -8,7 +8,7 @@ import time
 from holter.journal.rundir import list_segments, sync_directory
 
 EVERY_S = 0.5
-# The kernel's file times move in steps of up to 10 ms: a write in the same step as our sync leaves no trace in them.
+# Linux's file times move in steps of up to 10 ms: a write in the same step as our sync leaves no trace in them.
 COARSE_NS = 20_000_000
 
 

@@ -42,7 +42,7 @@ SHARE_OF_LIMIT = 0.9
 
 
 class Process(msgspec.Struct):
-    """A recorded process. `pidfd` is negative where the kernel has none."""
+    """A recorded process. `pidfd` is negative where Linux has none."""
 
     watch: Watch
     pidfd: int

@@ -1,6 +1,7 @@
 """A sidecar's life, from its first message to its end; `wire.way_back` names the descriptors that it begins with."""
 
 import _socket
+import contextlib
 import gc
 import os
 import signal
@@ -64,9 +65,19 @@ def _settle_in(first_foreign_fd: int) -> None:
     os.chdir("/")
     os.umask(0o077)
     os.closerange(first_foreign_fd, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
+    _outlive_the_hungry()
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         # Whoever ends a whole group or session ends the program too; we leave when it has gone.
         signal.signal(number, signal.SIG_IGN)
+
+
+def _outlive_the_hungry() -> None:
+    """Where Linux frees memory under a limit that is ours too, whoever can say why must not go with the program.
+
+    Few may ask for that; the others are small, and go last.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("-1000")
 
 
 def _inherited() -> tuple[_socket.socket, int]:

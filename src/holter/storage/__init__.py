@@ -1,1 +1,1 @@
-"""Where runs, series, console and blobs are kept: four ports, and the engines behind them."""
+"""Where runs, series, console, blobs and settings are kept: five ports, and the engines behind them."""

@@ -26,6 +26,20 @@ class ConsoleBatch(msgspec.Struct, frozen=True):
     lines: tuple[tuple[int, int, str], ...]
     """Time, stream and text of each."""
     rest: str = ""
+    missed: int = 0
+    """So many bytes at the beginning of the range were not kept."""
+    first: int | None = None
+    """The number of the first line; None where it follows the last one, or nobody counted those that were not kept."""
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Lines that were not kept."""
+
+    first: int
+    """The number of the first of them; where nobody counted them, of the first line behind them."""
+    lines: int
+    """How many; 0 where nobody counted them."""
+    size_bytes: int
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -67,6 +81,9 @@ class ConsoleStore(Protocol):
 
     def lines(self, run: str, transcript: str, *, wanted: ConsoleRange) -> list[ConsoleLine]:
         """Lines in the order of their numbers; the unfinished last one is the last line."""
+
+    def gaps(self, run: str, transcript: str) -> list[Gap]:
+        """What was not kept between the lines, in order."""
 
     def add_events(self, run: str, events: Sequence[Event]) -> None:
         """Keep events. Raises StorageFull, StorageDamaged."""

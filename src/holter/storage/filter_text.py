@@ -1,4 +1,4 @@
-"""Reads filters as people write them: `state = crashed and config.lr > 1e-4`."""
+"""Reads filters as people write them: `state = crashed and config.lr > 1e-4`, or words to search for."""
 
 import datetime
 import re
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from holter.errors import FilterError
-from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
+from holter.storage.filters import All, Among, Any, Compare, Filter, Mentions, Not, Value
 from holter.storage.run_fields import NUMBERS, PREFIXES, TEXTS, TIMES
 from holter.storage.runs import PLAIN_FIELDS, RunQuery, SortKey
 
@@ -59,6 +59,11 @@ def parse_sort(text: str) -> tuple[SortKey, ...]:
     return tuple(keys)
 
 
+def parse_field(text: str) -> str:
+    """The field that a text names. Raises FilterError."""
+    return _known_field(text, _Token("word", text, 0))
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -83,7 +88,7 @@ class _Parser:
 
     def _all(self) -> Filter:
         parts = [self._one()]
-        while self._take_word("and"):
+        while self._take_word("and") or self._is_mentioned() or self._goes_on(parts[-1]):
             parts.append(self._one())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
@@ -98,9 +103,29 @@ class _Parser:
                 inner = self._any()
                 self._expect_bracket(")")
                 return inner
-            return self._comparison()
+            return self._mentioned() if self._is_mentioned() else self._comparison()
         finally:
             self._depth -= 1
+
+    def _is_mentioned(self) -> bool:
+        """Whether a text to search for comes next: one that nothing is compared with, and that is no field's name."""
+        token, after = self._peek(), self._peek(1)
+        if token.kind not in ("word", "quoted") or token.text.lower() in _WORDS or after.kind == "operator":
+            return False
+        is_listed = after.kind == "word" and (after.text.lower() == "in" or self._peek(2).text.lower() == "in")
+        return not is_listed and token.text not in PLAIN_FIELDS and not token.text.startswith(PREFIXES)
+
+    def _goes_on(self, before: Filter) -> bool:
+        """Behind a text to search for nobody needs an 'and'."""
+        token = self._peek()
+        return (
+            isinstance(before, Mentions) and token.kind in ("word", "quoted") and token.text.lower() not in ("or", "in")
+        )
+
+    def _mentioned(self) -> Filter:
+        token = self._advance()
+        text = _unquoted(token.text) if token.kind == "quoted" else token.text
+        return Mentions(text, float(text) + 0.0 if _NUMBER.fullmatch(text) else None)
 
     def _comparison(self) -> Filter:
         token = self._advance()
@@ -127,7 +152,7 @@ class _Parser:
     def _value(self, field: str) -> Value:
         token = self._advance()
         if token.kind == "quoted":
-            text = re.sub(r"\\(.)", r"\1", token.text[1:-1])
+            text = _unquoted(token.text)
             return self._seconds(token, text) if field in TIMES else text
         if token.kind != "word":
             raise _error(self._text, token, "expected a value: a number, a word, or text in quotes")
@@ -156,8 +181,9 @@ class _Parser:
             raise _error(self._text, token, "expected a time such as 2026-11-15 or 2026-11-15T08:30") from None
         return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
 
-    def _peek(self) -> _Token:
-        return self._tokens[self._next] if self._next < len(self._tokens) else _Token("end", "", len(self._text))
+    def _peek(self, ahead: int = 0) -> _Token:
+        at = self._next + ahead
+        return self._tokens[at] if at < len(self._tokens) else _Token("end", "", len(self._text))
 
     def _advance(self) -> _Token:
         token = self._peek()
@@ -180,6 +206,10 @@ class _Parser:
     def _expect_bracket(self, bracket: str) -> None:
         if not self._take_bracket(bracket):
             raise _error(self._text, self._peek(), f"expected {bracket!r}")
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
 def _known_field(text: str, token: _Token) -> str:

@@ -38,4 +38,14 @@ class Any(msgspec.Struct, frozen=True):
     parts: "tuple[Filter, ...]"
 
 
-Filter = Compare | Among | Not | All | Any
+class Mentions(msgspec.Struct, frozen=True):
+    """A text that the id, name, notes, host, a tag or a configured text contains, whatever the case of ASCII letters.
+
+    Where the text is a number, also one that a setting has.
+    """
+
+    text: str
+    number: float | None = None
+
+
+Filter = Compare | Among | Not | All | Any | Mentions

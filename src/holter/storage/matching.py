@@ -7,10 +7,12 @@ from typing import Any as Whatever
 from typing import assert_never
 
 from holter.model.run_row import RunRow
-from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
+from holter.storage.filters import All, Among, Any, Compare, Filter, Mentions, Not, Value
 from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunPage, RunQuery, SortKey
 
+SEARCHED = ("id", "name", "notes", "host")
+"""Fields that a search looks at, beside tags and configuration."""
 _UPPER_TO_LOWER = {code: code + 32 for code in range(65, 91)}
 
 
@@ -40,6 +42,8 @@ def matches(filtered: Filter, fields: Mapping[str, Whatever]) -> bool:
             return all(matches(part, fields) for part in filtered.parts)
         case Any():
             return any(matches(part, fields) for part in filtered.parts)
+        case Mentions():
+            return _mentions(fields, filtered)
         case _:
             assert_never(filtered)
 
@@ -47,6 +51,13 @@ def matches(filtered: Filter, fields: Mapping[str, Whatever]) -> bool:
 def ascii_lower(text: str) -> str:
     """As databases do it."""
     return text.translate(_UPPER_TO_LOWER)
+
+
+def _mentions(fields: Mapping[str, Whatever], said: Mentions) -> bool:
+    configured = [value for name, value in fields.items() if name.startswith("config.")]
+    texts = [*(fields[name] for name in SEARCHED), *fields["tags"], *(each for each in configured if type(each) is str)]
+    needle = ascii_lower(said.text)
+    return any(needle in ascii_lower(text) for text in texts) or (said.number is not None and said.number in configured)
 
 
 def _compares(found: Whatever, operator: str, value: Value) -> bool:

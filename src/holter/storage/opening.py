@@ -13,6 +13,7 @@ from holter.storage.blobs import BlobStore
 from holter.storage.console import ConsoleStore
 from holter.storage.runs import RunStore
 from holter.storage.series import SeriesStore
+from holter.storage.settings import SettingStore
 
 T = TypeVar("T")
 
@@ -42,6 +43,9 @@ class Engine(Protocol):
     def open_blobs(self, url: str) -> BlobStore:
         """The blobs."""
 
+    def open_settings(self, url: str) -> SettingStore:
+        """The settings."""
+
     def discard_index(self, url: str) -> None:
         """Remove what the journals can give back: runs, series, console; and the names of blobs where they are damaged.
 
@@ -50,16 +54,17 @@ class Engine(Protocol):
 
 
 class Storage(msgspec.Struct, frozen=True, eq=False):
-    """The four ports together. There is no transaction across them."""
+    """The five ports together. There is no transaction across them."""
 
     runs: RunStore
     series: SeriesStore
     console: ConsoleStore
     blobs: BlobStore
+    settings: SettingStore
 
     def close(self) -> None:
-        """Close all four. Idempotent."""
-        for port in (self.series, self.runs, self.console, self.blobs):
+        """Close all five. Idempotent."""
+        for port in (self.series, self.runs, self.console, self.blobs, self.settings):
             cast("Closable", port).close()
 
 
@@ -80,7 +85,7 @@ def load_engine(url: str) -> Engine:
 
 
 def open_storage(url: str) -> Storage:
-    """Open all four ports at one place; the caller closes it. Raises UsageError, StorageDamaged, NewerStorage."""
+    """Open all five ports at one place; the caller closes it. Raises UsageError, StorageDamaged, NewerStorage."""
     engine = load_engine(url)
     with contextlib.ExitStack() as opened:  # one that can't be opened leaves none open
 
@@ -93,6 +98,7 @@ def open_storage(url: str) -> Storage:
             kept(engine.open_series(url)),
             kept(engine.open_console(url)),
             kept(engine.open_blobs(url)),
+            kept(engine.open_settings(url)),
         )
         opened.pop_all()
         return storage

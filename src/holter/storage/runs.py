@@ -8,6 +8,7 @@ import msgspec
 from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.storage.filters import Filter
+from holter.storage.tallies import RunTallies
 
 PLAIN_FIELDS = (
     "id name project entity group job_type notes host state cause because attempt rows steps last_step started_at"
@@ -50,7 +51,7 @@ class RunPage(msgspec.Struct, frozen=True):
     total: int | None = None
 
 
-class RunStore(Protocol):
+class RunStore(RunTallies, Protocol):
     """Keeps one row for each run. Thread-safe; several processes may have the same place open.
 
     - `put` replaces the run's row as a whole and is idempotent; a row of a lower version than the one there is passed

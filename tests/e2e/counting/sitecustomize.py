@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 COUNTED = {
-    "holter.catalog.read.run_view": "read_digests",
+    "holter.catalog.read.loaded_run": "read_digests",
     "holter.catalog.judge.gathering": "gather",
     "holter.diagnosis.ranking": "diagnose",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.model.records import Configured, Exited, Facts, Finished
 from holter.probes.identity import ProcessIdentity
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, elsewhere, named, of_an_earlier_boot
@@ -31,16 +31,16 @@ def test_a_run_whose_witnesses_are_all_dead_is_completed_once(directory: Path, p
     program = Journal(directory, process).say(named("lost")).log(range(10)).close()
     Journal(directory, dead(), kind="sidecar").close()
     loaded = load(directory)
-    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, True)
-    assert loaded.view.ended_at == (BEGAN_NS + 9_000_000) / 1e9
+    assert (loaded.row.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, True)
+    assert loaded.row.ended_at == (BEGAN_NS + 9_000_000) / 1e9
     assert exits(directory) == [(program.id, "gone", None)]
     assert len(list(directory.glob("*.seg"))) == 3
 
 
 def test_a_listing_completes_too(directory: Path) -> None:
     program = Journal(directory, dead()).log(range(3)).close()
-    [view] = Catalog(str(directory.parents[1])).views()
-    assert view.state == "crashed"
+    [row] = Catalog(str(directory.parents[1])).rows()
+    assert row.state == "crashed"
     assert exits(directory) == [(program.id, "gone", None)]
 
 
@@ -77,7 +77,7 @@ def test_the_space_that_the_dead_had_reserved_is_given_back(directory: Path) -> 
     [segment] = directory.iterdir()
     load(directory)
     assert segment.stat().st_size < 1000
-    assert load(directory).view.rows == 3
+    assert load(directory).row.rows == 3
     program.close()
 
 
@@ -85,19 +85,19 @@ def test_a_process_of_another_machine_is_not_declared_dead_by_its_pid(directory:
     Journal(directory, elsewhere()).log(range(3)).close()
     loaded = load(directory)
     # Its heartbeats stopped an hour ago: that is lateness, which the next row undoes.
-    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", False, False)
+    assert (loaded.row.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", False, False)
     assert exits(directory) == []
 
 
 def test_a_living_process_is_left_alone(directory: Path) -> None:
     Journal(directory, alive()).log(range(3)).close()
-    assert load(directory).view.state == "running"
+    assert load(directory).row.state == "running"
     assert exits(directory) == []
 
 
 def test_a_program_that_ended_the_run_itself_needs_no_completion(directory: Path) -> None:
     Journal(directory, dead()).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
-    assert load(directory).view.state == "finished"
+    assert load(directory).row.state == "finished"
     assert exits(directory) == []
 
 
@@ -113,7 +113,7 @@ def test_a_status_that_a_sidecar_read_wins_over_a_later_word_that_it_is_gone(dir
 def test_an_earlier_attempt_does_not_count(directory: Path) -> None:
     Journal(directory, dead(), attempt=1).close()
     Journal(directory, alive(), attempt=2).close()
-    assert load(directory).view.state == "running"
+    assert load(directory).row.state == "running"
     assert exits(directory) == []
 
 
@@ -121,14 +121,14 @@ def test_the_death_of_one_rank_does_not_settle_the_run_while_another_writes(dire
     Journal(directory, dead(), rank=1).close()
     Journal(directory, alive(), rank=0).close()
     loaded = load(directory)
-    assert (loaded.view.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, False)
+    assert (loaded.row.state, loaded.outcome.is_final, loaded.is_settled) == ("crashed", True, False)
 
 
 def test_a_worker_that_still_writes_keeps_a_run_unsettled(directory: Path) -> None:
     Journal(directory, dead()).say(Finished(at_ns=BEGAN_NS, exit_code=0)).close()
     Journal(directory, alive(), kind="worker").close()
     loaded = load(directory)
-    assert (loaded.view.state, loaded.is_settled) == ("finished", False)
+    assert (loaded.row.state, loaded.is_settled) == ("finished", False)
 
 
 def test_a_directory_that_cannot_be_written_has_the_same_state(
@@ -137,5 +137,5 @@ def test_a_directory_that_cannot_be_written_has_the_same_state(
     Journal(directory, dead()).close()
     # Permissions mean nothing to root, who may run the tests.
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert load(directory).view.state == "crashed"
+    assert load(directory).row.state == "crashed"
     assert exits(directory) == []

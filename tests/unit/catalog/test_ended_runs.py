@@ -23,8 +23,8 @@ def ended(tmp_path: Path) -> Path:
     return directory
 
 
-def views(data: Path) -> list[RunRow]:
-    return Catalog(str(data)).views()
+def rows(data: Path) -> list[RunRow]:
+    return Catalog(str(data)).rows()
 
 
 def spoil(directory: Path) -> None:
@@ -36,36 +36,36 @@ def spoil(directory: Path) -> None:
 
 
 def test_an_ended_run_is_not_read_again(ended: Path, tmp_path: Path) -> None:
-    [first] = views(tmp_path)
+    [first] = rows(tmp_path)
     spoil(ended)
-    assert [view.told() for view in views(tmp_path)] == [first.told()]
+    assert [row.told() for row in rows(tmp_path)] == [first.told()]
     assert (first.name, first.state, first.rows) == ("ended", "finished", 3)
 
 
 def test_with_other_rules_every_run_is_read_again(ended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     spoil(ended)
     monkeypatch.setattr(ended_runs, "rules_stamp", lambda: "other rules")
-    assert views(tmp_path) == []
+    assert rows(tmp_path) == []
 
 
 def test_whatever_adds_a_file_is_seen(ended: Path, tmp_path: Path) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     mark = Marked(at_ns=BEGAN_NS, state="failed", reason="wrong data", by="ada")
     Journal(ended, dead(), kind="command").say(mark).close()
-    assert [view.state for view in views(tmp_path)] == ["failed"]
+    assert [row.state for row in rows(tmp_path)] == ["failed"]
 
 
 def test_another_attempt_is_seen(ended: Path, tmp_path: Path) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     Journal(ended, alive(), attempt=2).close()
-    assert [(view.state, view.attempt) for view in views(tmp_path)] == [("running", 2)]
+    assert [(row.state, row.attempt) for row in rows(tmp_path)] == [("running", 2)]
 
 
 def is_settled(directory: Path) -> bool:
     age(directory)
     catalog = Catalog(str(directory.parents[1]))
-    catalog.views()
+    catalog.rows()
     return directory.name in catalog.settled
 
 
@@ -93,34 +93,34 @@ def test_a_run_whose_sidecar_may_still_say_how_it_ended_is_read_each_time(tmp_pa
 def test_a_directory_that_changed_a_moment_ago_is_not_trusted_yet(tmp_path: Path) -> None:
     directory = tmp_path / "runs" / "r1"
     Journal(directory, dead()).say(FINISHED).close()
-    views(tmp_path)
+    rows(tmp_path)
     assert not (tmp_path / "cache").exists()
 
 
 def test_all_runs_may_move_together(ended: Path, tmp_path: Path) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     shutil.copytree(tmp_path, tmp_path.parent / "moved", copy_function=shutil.copy2)
-    [view] = views(tmp_path.parent / "moved")
-    assert view.directory == str(tmp_path.parent / "moved" / "runs" / "r1")
+    [row] = rows(tmp_path.parent / "moved")
+    assert row.directory == str(tmp_path.parent / "moved" / "runs" / "r1")
 
 
 def test_a_removed_run_is_forgotten(ended: Path, tmp_path: Path) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     cache = tmp_path / "cache" / "ended-runs.msgpack"
     assert b"ended" in cache.read_bytes()
     shutil.rmtree(ended)
-    assert views(tmp_path) == []
+    assert rows(tmp_path) == []
     assert b"ended" not in cache.read_bytes()
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xff", b"\x81\xa6holter"])
 def test_a_damaged_cache_only_costs_time(ended: Path, tmp_path: Path, damage: bytes) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     (tmp_path / "cache" / "ended-runs.msgpack").write_bytes(damage)
-    assert [view.name for view in views(tmp_path)] == ["ended"]
+    assert [row.name for row in rows(tmp_path)] == ["ended"]
 
 
 def test_the_cache_is_as_private_as_the_runs(ended: Path, tmp_path: Path) -> None:
-    views(tmp_path)
+    rows(tmp_path)
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "cache" / "ended-runs.msgpack").stat().st_mode & 0o777 == 0o600

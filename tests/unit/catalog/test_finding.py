@@ -57,7 +57,7 @@ def test_a_directory_that_is_no_run_is_passed_over(catalog: Catalog, tmp_path: P
     (tmp_path / "runs" / "empty").mkdir()
     (tmp_path / "runs" / ".trash").mkdir()
     (tmp_path / "runs" / "a-file").write_text("hello")
-    assert len(catalog.views()) == 4
+    assert len(catalog.rows()) == 4
     assert catalog.unreadable == {str(tmp_path / "runs" / "a-file"): "Not a directory"}
 
 
@@ -67,5 +67,5 @@ def test_the_newest_attempt_counts_also_when_the_clock_was_set_back(tmp_path: Pa
     second = Described(at_ns=BEGAN_NS - 10**12, project="p", name="second", started_ns=BEGAN_NS)
     Journal(directory, dead(), attempt=2).say(second).close()
     Journal(directory, dead(), attempt=1).say(first).close()
-    [view] = Catalog(str(tmp_path)).views()
-    assert (view.name, view.attempt) == ("second", 2)
+    [row] = Catalog(str(tmp_path)).rows()
+    assert (row.name, row.attempt) == ("second", 2)

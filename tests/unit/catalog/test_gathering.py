@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holter.catalog.judge.gathering import gather
-from holter.catalog.read.run_view import load_run
+from holter.catalog.read.loaded_run import load_run
 from holter.model.evidence import (
     ALL_ASKED,
     Counters,
@@ -22,7 +22,7 @@ from holter.model.evidence import (
     Surroundings,
     Unseen,
 )
-from holter.model.records import ChildExited, Exited, Facts, Finished, Looked, Preempting, Raised, Signalled
+from holter.model.records import Beat, ChildExited, Exited, Facts, Finished, Looked, Preempting, Raised, Signalled
 from holter.model.state import Lateness
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, elsewhere, named
 
@@ -235,6 +235,16 @@ def test_a_counter_that_stood_still_before_the_end_proves_nothing(directory: Pat
     watched(directory, sample(1.0), sample(1.0)).say(exited(journal, KILLED)).close()
     memory = evidence(directory).memory
     assert (memory.levels[0].kills, memory.host_kills) == (None, None)
+
+
+def test_a_counter_that_stood_still_proves_nothing_where_the_sidecar_died_with_the_program(directory: Path) -> None:
+    """It beats every few seconds and measures each second: the program lived when it last measured."""
+    program(directory).close()
+    beat = Beat(at_ns=BEGAN_NS, monotonic_ns=1, pids=(dead().pid,))
+    watched(directory, sample(1.0), sample(1.0), sample(1.0)).say(beat).close()
+    found = evidence(directory)
+    assert found.subject.at_ns == found.ended_ns == BEGAN_NS + 2 * SECOND
+    assert (found.memory.levels[0].kills, found.memory.host_kills) == (None, None)
 
 
 def test_the_counters_at_the_death_decide(directory: Path) -> None:

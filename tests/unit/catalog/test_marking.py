@@ -7,7 +7,7 @@ import pytest
 from holter.catalog.catalog import Catalog
 from holter.catalog.change.command_journal import as_command, write_down
 from holter.catalog.change.marking import mark, mark_cause, unmark
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.errors import UsageError
 from holter.model.records import Edited, Finished
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
@@ -33,7 +33,7 @@ def test_a_mark_changes_the_state_and_keeps_the_verdict(directory: Path) -> None
     failed(directory)
     mark(load(directory), "crashed", reason="the node broke", by="ada")
     loaded = load(directory)
-    assert (loaded.view.state, loaded.by_itself.state, loaded.view.cause) == ("crashed", "failed", "nonzero-exit")
+    assert (loaded.row.state, loaded.by_itself.state, loaded.row.cause) == ("crashed", "failed", "nonzero-exit")
     assert loaded.outcome.because.startswith("ada marked it crashed: the node broke (holter's own verdict: failed")
 
 
@@ -41,14 +41,14 @@ def test_a_mark_can_be_taken_back(directory: Path) -> None:
     failed(directory)
     mark(load(directory), "finished", reason="good enough", by="ada")
     unmark(load(directory), by="ada")
-    assert load(directory).view.state == "failed"
+    assert load(directory).row.state == "failed"
 
 
 def test_a_mark_does_not_count_for_a_later_attempt(directory: Path) -> None:
     failed(directory)
     mark(load(directory), "crashed", reason="the node broke", by="ada")
     failed(directory, attempt=2)
-    assert load(directory).view.state == "failed"
+    assert load(directory).row.state == "failed"
 
 
 def test_only_the_dead_are_marked_with_a_state_of_the_dead_and_a_reason(directory: Path) -> None:
@@ -64,11 +64,11 @@ def test_only_the_dead_are_marked_with_a_state_of_the_dead_and_a_reason(director
 def test_what_people_say_of_the_cause_stands_beside_the_verdict(directory: Path) -> None:
     failed(directory)
     mark_cause(load(directory), "GPU_out_of_memory", reason=" nvidia-smi showed 79/80 GB ", by="ada")
-    view = load(directory).view
-    assert (view.state, view.cause) == ("failed", "nonzero-exit")
-    assert view.cause_mark is not None
-    assert view.cause_mark.words == "ada says that it was gpu-out-of-memory: nvidia-smi showed 79/80 GB"
-    assert view.cause_mark.verdict == "nonzero-exit"
+    row = load(directory).row
+    assert (row.state, row.cause) == ("failed", "nonzero-exit")
+    assert row.cause_mark is not None
+    assert row.cause_mark.words == "ada says that it was gpu-out-of-memory: nvidia-smi showed 79/80 GB"
+    assert row.cause_mark.verdict == "nonzero-exit"
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_what_people_say_of_the_cause_stands_beside_the_verdict(directory: Path)
 def test_a_cause_may_be_one_that_no_rule_knows(directory: Path, cause: str, words: str) -> None:
     failed(directory)
     mark_cause(load(directory), cause, reason="x", by="ada")
-    view = load(directory).view
-    assert view.cause_mark is not None
-    assert view.cause_mark.words == words
+    row = load(directory).row
+    assert row.cause_mark is not None
+    assert row.cause_mark.words == words
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_cause_that_does_not_fit_is_refused_with_what_would(directory: Path, c
     failed(directory)
     with pytest.raises(UsageError, match=complaint):
         mark_cause(load(directory), cause, reason="x", by="ada")
-    assert load(directory).view.cause_mark is None
+    assert load(directory).row.cause_mark is None
 
 
 def test_a_word_on_the_state_and_one_on_the_cause_are_taken_back_apart_or_together(directory: Path) -> None:
@@ -107,19 +107,19 @@ def test_a_word_on_the_state_and_one_on_the_cause_are_taken_back_apart_or_togeth
     mark(load(directory), "crashed", reason="the node broke", by="ada")
     mark_cause(load(directory), "host-lost", reason="so it was the node", by="bob")
     unmark(load(directory), by="bob", what=["cause"])
-    view = load(directory).view
-    assert (view.state, view.cause_mark) == ("crashed", None)
+    row = load(directory).row
+    assert (row.state, row.cause_mark) == ("crashed", None)
     mark_cause(load(directory), "host-lost", reason="it was, though", by="bob")
     unmark(load(directory), by="ada")
-    view = load(directory).view
-    assert (view.state, view.cause_mark) == ("failed", None)
+    row = load(directory).row
+    assert (row.state, row.cause_mark) == ("failed", None)
 
 
 def test_a_word_on_the_cause_does_not_count_for_a_later_attempt(directory: Path) -> None:
     failed(directory)
     mark_cause(load(directory), "host-lost", reason="the node broke", by="ada")
     failed(directory, attempt=2)
-    assert load(directory).view.cause_mark is None
+    assert load(directory).row.cause_mark is None
 
 
 def test_people_have_the_last_word_on_names(directory: Path) -> None:
@@ -129,5 +129,5 @@ def test_people_have_the_last_word_on_names(directory: Path) -> None:
         Edited(at_ns=BEGAN_NS + 1, by="ada", name="second", notes="n"),
     ]
     assert write_down(str(directory), edits, opened=as_command("r1", 1))
-    view = load(directory).view
-    assert (view.name, view.tags, view.notes) == ("second", ("a",), "n")
+    row = load(directory).row
+    assert (row.name, row.tags, row.notes) == ("second", ("a",), "n")

@@ -22,7 +22,7 @@ DAY = 86_400.0
 def candidate(
     run: str, *, days: float, state: str = "finished", size: int = 100, touched_s: float = 3600, is_settled: bool = True
 ) -> Candidate:
-    view = RunRow(
+    row = RunRow(
         id=run,
         name=run,
         project="tests",
@@ -30,7 +30,7 @@ def candidate(
         started_ns=int((NOW - days * DAY - 60) * 1e9),
         ended_ns=None if state == "running" else int((NOW - days * DAY) * 1e9),
     )
-    return Candidate(view=view, bytes=size, touched_at=NOW - touched_s, is_settled=is_settled)
+    return Candidate(row=row, bytes=size, touched_at=NOW - touched_s, is_settled=is_settled)
 
 
 RUNS = [
@@ -42,7 +42,7 @@ RUNS = [
 
 
 def taken(criteria: Criteria) -> list[str]:
-    return [each.view.id for each in choose(RUNS, criteria, now=NOW).removed]
+    return [each.row.id for each in choose(RUNS, criteria, now=NOW).removed]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_run_that_may_still_change_stays_and_it_is_said_why(protected: Candida
 def test_a_running_run_counts_for_the_size_all_the_same() -> None:
     live = candidate("live", days=1, state="running", size=1000, is_settled=False)
     choice = choose([live, candidate("small", days=9)], Criteria(keep_bytes=500), now=NOW)
-    assert [each.view.id for each in choice.removed] == ["small"]
+    assert [each.row.id for each in choice.removed] == ["small"]
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def ended(tmp_path: Path) -> Path:
 def test_a_removed_run_is_gone(ended: Path, tmp_path: Path) -> None:
     Trash(str(tmp_path)).remove("r1")
     assert not ended.exists()
-    assert Catalog(str(tmp_path)).views() == []
+    assert Catalog(str(tmp_path)).rows() == []
 
 
 def test_an_interrupted_removal_leaves_no_half_run_and_the_next_one_ends_it(
@@ -109,7 +109,7 @@ def test_an_interrupted_removal_leaves_no_half_run_and_the_next_one_ends_it(
         patched.setattr(shutil, "rmtree", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Trash(str(tmp_path)).remove("r1")
-    assert Catalog(str(tmp_path)).views() == []
+    assert Catalog(str(tmp_path)).rows() == []
     assert len(list((tmp_path / "runs").iterdir())) == 1
     Trash(str(tmp_path)).empty()
     assert list((tmp_path / "runs").iterdir()) == []
@@ -152,11 +152,11 @@ def test_who_looks_for_a_deleted_run_is_told_who_deleted_it(ended: Path, tmp_pat
 
 
 def test_a_run_weighs_what_its_files_do_and_is_as_young_as_the_youngest(ended: Path, tmp_path: Path) -> None:
-    [view] = Catalog(str(tmp_path)).views()
+    [row] = Catalog(str(tmp_path)).rows()
     (ended / "more").write_bytes(b"x" * 1000)
     os.utime(ended / "more", (NOW, NOW))
     [segment] = ended.glob("*.seg")
-    weighed = weigh(view, is_settled=True)
+    weighed = weigh(row, is_settled=True)
     assert weighed.bytes == 1000 + segment.stat().st_size
     assert weighed.touched_at == NOW
 
@@ -165,6 +165,6 @@ def test_a_link_to_a_run_elsewhere_stays(ended: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     shutil.move(ended, tmp_path / "elsewhere" / "r1")
     ended.symlink_to(tmp_path / "elsewhere" / "r1")
-    [view] = Catalog(str(tmp_path)).views()
-    choice = choose([weigh(view, is_settled=True)], Criteria(keep_bytes=0), now=view.started_at + 1e6)
+    [row] = Catalog(str(tmp_path)).rows()
+    choice = choose([weigh(row, is_settled=True)], Criteria(keep_bytes=0), now=row.started_at + 1e6)
     assert [because for _, because in choice.kept] == ["its directory is a link to another place"]

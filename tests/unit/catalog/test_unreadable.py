@@ -6,7 +6,7 @@ import pytest
 
 from holter.catalog import catalog as module
 from holter.catalog.catalog import Catalog
-from holter.catalog.read.run_view import read_digests
+from holter.catalog.read.loaded_run import read_digests
 from holter.cli.main import main
 from holter.errors import Unreadable
 from holter.journal.digest import Digest
@@ -31,10 +31,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_listed_beside_the_others_with_the_reason(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    views = {view.id: view for view in Catalog(str(data)).views()}
-    assert views["well"].rows == 3
-    assert views["odd"].state == "unreadable"
-    assert "OverflowError: too large" in views["odd"].trouble
+    rows = {row.id: row for row in Catalog(str(data)).rows()}
+    assert rows["well"].rows == 3
+    assert rows["odd"].state == "unreadable"
+    assert "OverflowError: too large" in rows["odd"].trouble
     monkeypatch.setenv("HOLTER_DIR", str(data))
     assert main(["ls"]) == 0
     told = capsys.readouterr()

@@ -14,7 +14,7 @@ from holter.catalog.judge import verdict
 from holter.catalog.judge.explaining import LEFT_IN_ORDER
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.present.explanation import as_json
-from holter.catalog.read.run_view import LoadedRun, awaited_evidence, awaited_verdicts, load_run
+from holter.catalog.read.loaded_run import LoadedRun, awaited_evidence, awaited_verdicts, load_run
 from holter.journal.rundir import list_segments
 from holter.model.evidence import ALL_ASKED, Evidence
 from holter.model.records import Exited, Finished, Judged, Looked, Marked, Raised
@@ -60,7 +60,7 @@ def test_the_cause_and_the_state_that_it_demands_are_the_runs(directory: Path, m
     killed(directory)
     answers(monkeypatch, cause="scheduler-preempted", state="preempted")
     loaded = verdict.judge(load(directory))
-    assert (loaded.view.state, loaded.view.cause, loaded.outcome.state) == (
+    assert (loaded.row.state, loaded.row.cause, loaded.outcome.state) == (
         "preempted",
         "scheduler-preempted",
         "preempted",
@@ -73,7 +73,7 @@ def test_a_run_that_finished_or_lives_is_not_asked_about(directory: Path, monkey
     assert verdict.judge(load(directory)).diagnosis is None
     other = directory.parent / "r2"
     Journal(other, dead()).say(named("otter"), Finished(at_ns=BEGAN_NS, exit_code=0)).close()
-    assert (verdict.judge(load(other)).view.cause, asked) == (None, [])
+    assert (verdict.judge(load(other)).row.cause, asked) == (None, [])
 
 
 def test_a_failure_of_ours_costs_only_the_cause(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_a_failure_of_ours_costs_only_the_cause(directory: Path, monkeypatch: py
         verdict.judge(load(directory))
     monkeypatch.delenv("HOLTER_STRICT")
     judged = verdict.judge(load(directory))
-    assert (judged.view.state, judged.view.cause) == ("crashed", "unknown")
+    assert (judged.row.state, judged.row.cause) == ("crashed", "unknown")
     assert judged.diagnosis is not None
     assert "ZeroDivisionError: a mistake of ours" in judged.diagnosis.title
 
@@ -97,11 +97,11 @@ def test_a_verdict_is_remembered_until_somebody_adds_evidence(directory: Path, m
     asked = answers(monkeypatch)
     data = str(directory.parents[1])
     for _ in range(3):
-        [view] = Catalog(data).views()
-        assert view.cause == "killed"
+        [row] = Catalog(data).rows()
+        assert row.cause == "killed"
     assert len(asked) == 1
     Journal(directory, dead(), kind="command").say(Looked(at_ns=BEGAN_NS, source="host")).close()
-    Catalog(data).views()
+    Catalog(data).rows()
     assert len(asked) == 2
 
 
@@ -124,7 +124,7 @@ def test_what_was_found_is_read_and_nobody_is_asked_again(
     keep(directory, monkeypatch, rules=rules)
     asked = answers(monkeypatch)
     loaded = verdict.judge(load(directory))
-    assert (loaded.view.cause, asked) == ("killed", [])
+    assert (loaded.row.cause, asked) == ("killed", [])
     told = as_json(loaded)
     assert (list(told), told["title"], asked) == (list(before), "The sidecar's word.", [])
 
@@ -136,7 +136,7 @@ def test_what_people_say_is_told_beside_it_and_is_no_evidence(directory: Path, m
     Journal(directory, dead(), kind="command").say(mark).close()
     asked = answers(monkeypatch)
     loaded = verdict.judge(load(directory))
-    assert (loaded.view.state, asked) == ("failed", [])
+    assert (loaded.row.state, asked) == ("failed", [])
     assert as_json(loaded)["evidence"][-1].text == "ada marked it failed: my mistake"
 
 
@@ -163,7 +163,7 @@ def test_what_a_newer_holter_kept_in_another_form_is_judged_here(
     odd = Judged(at_ns=BEGAN_NS, weighed=weight, found={"diagnosis": "in another form"})
     Journal(directory, dead(), kind="sidecar").say(odd).close()
     asked = answers(monkeypatch)
-    assert verdict.judge(load(directory)).view.cause == "killed"
+    assert verdict.judge(load(directory)).row.cause == "killed"
     assert len(asked) == 1
 
 
@@ -174,9 +174,9 @@ def test_whoever_asks_why_gets_the_word_of_newer_rules_which_is_kept(
     told_later(monkeypatch)
     keep(directory, monkeypatch, rules="rules of yesterday")
     asked = answers(monkeypatch, cause="terminated")
-    assert inquire(verdict.judge(load(directory))).view.cause == "terminated"
-    assert inquire(verdict.judge(load(directory))).view.cause == "terminated"
-    assert verdict.judge(load(directory)).view.cause == "terminated"
+    assert inquire(verdict.judge(load(directory))).row.cause == "terminated"
+    assert inquire(verdict.judge(load(directory))).row.cause == "terminated"
+    assert verdict.judge(load(directory)).row.cause == "terminated"
     assert len(asked) == 1
 
 
@@ -262,7 +262,7 @@ def test_nobody_asks_about_a_run_that_is_well(directory: Path, monkeypatch: pyte
 
     monkeypatch.setattr(asking, "look_again", refuse)
     Journal(directory, alive()).say(named("otter")).close()
-    assert inquire(load(directory)).view.state == "running"
+    assert inquire(load(directory)).row.state == "running"
 
 
 def test_a_sigterm_that_a_program_handled_ends_it_as_crashed(directory: Path) -> None:
@@ -286,7 +286,7 @@ def test_the_same_signal_an_hour_before_the_end_is_not_its_reason(directory: Pat
 def test_an_exception_is_judged_by_the_real_rules(directory: Path) -> None:
     raised = Raised(at_ns=BEGAN_NS, type="ValueError", message="bad batch", traceback="")
     Journal(directory, dead()).say(named("otter"), raised, Finished(at_ns=BEGAN_NS, exit_code=1, how="context")).close()
-    assert verdict.judge(load(directory)).view.cause == "uncaught-exception"
+    assert verdict.judge(load(directory)).row.cause == "uncaught-exception"
 
 
 @pytest.mark.parametrize(("heeded", "confidence", "unseen"), [([2], 1.0, []), ([2, 15], LEFT_IN_ORDER, ["terminated"])])

@@ -8,7 +8,7 @@ import pytest
 from holter.catalog.catalog import Catalog
 from holter.catalog.judge.explaining import LEFT_IN_ORDER
 from holter.catalog.present.explanation import as_json
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.cli.commands.why import as_lines
 from holter.cli.stdout import Look
 from holter.model.records import Exited, Finished, Marked, Preempting, Raised
@@ -82,8 +82,8 @@ def test_an_exception_is_a_cause_with_its_facts_and_the_end_of_its_traceback(dir
 
 def test_the_view_has_the_cause_too(directory: Path) -> None:
     failed(directory)
-    [view] = Catalog(str(directory.parents[1])).views()
-    assert (view.state, view.cause) == ("failed", "uncaught-exception")
+    [row] = Catalog(str(directory.parents[1])).rows()
+    assert (row.state, row.cause) == ("failed", "uncaught-exception")
 
 
 def test_a_status_that_nobody_could_read_is_said_with_a_remedy(directory: Path) -> None:

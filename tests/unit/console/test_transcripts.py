@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holter.console.copying import FileCopier
-from holter.console.files import BOTH, STDERR, STDOUT, claim_name, list_transcripts, read_marks
+from holter.console.files import BOTH, STDERR, STDOUT, claim_name, lines_before, list_transcripts, read_marks
 from holter.console.reading import ConsoleReader, Printed, size_of_console
 from holter.console.scrubbing import Scrubber
 from holter.console.transcript import TranscriptWriter
@@ -79,6 +79,24 @@ def test_a_large_piece_of_output_does_not_exceed_the_limit_and_its_lines_stay_wh
     assert sum(map(len, kept)) <= (64 << 10) + 9 * 10
     assert {piece[-1:] for piece in kept} == {b"\n"}
     assert printed(tmp_path).split()[-1] == b"000019999"
+
+
+def test_the_index_of_a_piece_says_how_many_lines_were_printed_before_it(tmp_path: Path) -> None:
+    first = writer(tmp_path, limit_bytes=1600)
+    for number in range(1000):
+        first.append(b"%09d\n" % number, STDOUT)
+    second = TranscriptWriter(str(tmp_path), "output", limit_bytes=1600, clock=SteppingClock())
+    for number in range(1000, 1050):
+        second.append(b"%09d\n" % number, STDERR)
+    pieces = list_transcripts(str(tmp_path))["output"]
+    assert len(pieces) == 9
+    assert [lines_before(piece) for piece in pieces] == [piece.base // 10 for piece in pieces]
+    found = ConsoleReader(str(tmp_path)).hear()
+    assert {each.stream for each in found} == {STDOUT, STDERR}
+    assert all(each.at_ns > 2000 for each in found)
+    second.skip(500)
+    second.append(b"after\n", STDOUT)
+    assert lines_before(list_transcripts(str(tmp_path))["output"][-1]) is None
 
 
 def test_whoever_takes_a_transcript_over_goes_on_at_its_end(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holter.catalog.read.machines import Machines
 from holter.catalog.read.row_follower import RunFollower
-from holter.catalog.read.sightings import Sightings
 from holter.journal.columns import merge_rows, read_tables
 from holter.journal.digest import Digest, GrowingDigests, digest
 from holter.journal.frame import HEADER_SIZE
@@ -98,7 +98,7 @@ class Readers:
         self.followed: list[Row] = []
         self.digests = GrowingDigests(self.directory)
         self.storage = open_storage("memory:")
-        self.run = FollowedRun("r", self.directory, storage=self.storage, sightings=Sightings())
+        self.run = FollowedRun("r", self.directory, storage=self.storage, machines=Machines())
         self.stream, self.sent = JournalStream(), b""
         self.counts = RowCount()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holter.catalog.read.run_view import LoadedRun, put_together
+from holter.catalog.read.loaded_run import LoadedRun, put_together
 from holter.journal.digest import Digest
 from holter.model.state import Lateness
 from holter.server.ingest import followed_run, ingest

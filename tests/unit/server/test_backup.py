@@ -12,7 +12,14 @@ from holter.server.domain.backup import make_backup
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     place = tmp_path / "data"
-    for name in ("runs/kept/a.seg", "runs/gone/a.seg", "runs/.trash-1-half/a.seg", "index/blobs/staging/b", "access/k"):
+    for name in (
+        "runs/kept/a.seg",
+        "runs/gone/a.seg",
+        "runs/.trash-1-half/a.seg",
+        "index/blobs/staging/b",
+        "index/settings/s.json",
+        "access/k",
+    ):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(b"x")
     delete_run(str(place), "gone", by="ada")
@@ -22,7 +29,7 @@ def data(tmp_path: Path) -> Path:
 def test_a_copy_remembers_what_was_deleted_and_has_nothing_of_it(data: Path, tmp_path: Path) -> None:
     make_backup(str(data), str(tmp_path / "copy"), environ={})
     files = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()}
-    assert files == {"runs/kept/a.seg", "deleted/gone", "access/k"}
+    assert files == {"runs/kept/a.seg", "deleted/gone", "access/k", "index/settings/s.json"}
     deletion = Deletions(str(tmp_path / "copy")).find("gone")
     assert deletion is not None
     assert deletion.by == "ada"

@@ -8,10 +8,12 @@ import pytest
 from holter.console.files import STDERR, STDOUT
 from holter.console.transcript import TranscriptWriter
 from holter.model.clock import Clock
-from holter.model.records import Alerted, Edited
+from holter.model.records import Alerted, Edited, Finished
 from holter.model.state import Lateness
+from holter.server.ingest.followed_run import FollowedRun
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
+from holter.server.ingest.run_rows import Projected
 from holter.storage.console import ConsoleRange
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
@@ -207,6 +209,27 @@ def test_a_machine_that_is_slow_goes_on_at_once_and_rests_when_every_run_had_its
         ticks += 1
         assert ticks <= 2 * 12  # once for what is there, and once to see that it is all
     assert storage.runs.query(RunQuery(now_ns=0)).total == 12
+
+
+def test_a_run_that_is_written_whole_just_after_its_directory_was_read_is_taken_in(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a look did not see must not count as seen, however soon after it came."""
+    ingest = open_ingest(tmp_path, storage)
+    directory = tmp_path / "data" / "runs" / "r1"
+    directory.mkdir(parents=True)
+    project = FollowedRun.project
+
+    def write_then_project(followed: FollowedRun, now_ns: int, lateness: Lateness) -> Projected | None:
+        if not any(directory.iterdir()):
+            Journal(directory, elsewhere()).say(named("short"), Finished(at_ns=now_ns, exit_code=0)).close()
+        return project(followed, now_ns, lateness)
+
+    monkeypatch.setattr(FollowedRun, "project", write_then_project)
+    for _ in range(3):
+        ingest.tick()
+    ingest.catch_up()
+    assert states(storage) == {"r1": "finished"}
 
 
 def test_a_run_whose_directory_is_gone_is_forgotten(tmp_path: Path, storage: Storage, journal: RemoteJournal) -> None:

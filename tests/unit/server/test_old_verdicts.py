@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from holter.catalog.judge import verdict
+from holter.catalog.read.loaded_run import load_run
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import load_run
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited, Marked

@@ -85,6 +85,12 @@ EXPECTED: dict[str, dict[str, tuple[object, ...]]] = {
         "read-only": (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO),
         "private": (WHO, NO, NOT_THERE, OK, OK, NO, OK, OK, NO, NO),
     },
+    # Whoever sees a project has views of their own of it; a link is nobody's.
+    "keep": {
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK, NO, NO),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK, NO, NO),
+        "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK, NO, NO),
+    },
     "write at all": dict.fromkeys(KINDS, (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO)),
     "administer": dict.fromkeys(KINDS, (WHO, NO, NO, NO, NO, NO, NO, OK, NO, NO)),
     "be somebody": dict.fromkeys(KINDS, (WHO, OK, OK, OK, OK, OK, OK, OK, OK, OK)),
@@ -104,9 +110,11 @@ ROUTES: dict[str, str] = {
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
+    "GET /importance": "list",
     "GET /projects": "list",
     "GET /attention": "list",
     "GET /crashes": "list",
+    "GET /deaths": "list",
     "GET /events": "list",
     "POST /series": "list",
     "GET /series.csv": "list",
@@ -131,6 +139,11 @@ ROUTES: dict[str, str] = {
     "POST /ingest/{run}/transcripts/{name}": "send",
     "PUT /ingest/{run}/files/{path:path}": "send",
     "POST /ingest/{run}/claim": "claim",
+    "GET /views": "be somebody",
+    "PATCH /views": "keep",
+    "POST /views": "keep",
+    "PATCH /views/{id}": "keep",
+    "DELETE /views/{id}": "keep",
     "GET /shares": "write at all",
     "POST /shares": "share",
     "DELETE /shares/{id}": "write at all",
@@ -218,9 +231,13 @@ def request_of(
         "/flushes": {"runs": run},
         "/axis": {"x": "tokens / 1e6"},
         "/series.csv": {"runs": run, "keys": "loss", "name": "loss"},
+        "/importance": {"project": project, "target": "summary.loss"},
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
+        "/deaths": {"project": project},
         "/runs/{run}/points": {"key": "loss"},
+        "/views": {"project": project} if route.method == "GET" else {},
+        "/views/{id}": {"project": project} if route.method == "DELETE" else {},
         "/ingest/{run}/journals/{journal}": {"offset": 0},
         "/ingest/{run}/transcripts/{name}": {"offset": 0},
         "/ingest/{run}/files/{path:path}": {"offset": 0, "total": 0, "sha256": hashlib.sha256(b"").hexdigest()},
@@ -228,6 +245,8 @@ def request_of(
     bodies: dict[str, Any] = {
         "/series": {"runs": [run], "keys": ["loss"]},
         "/shares": {"runs": [run]},
+        "/views": {"project": project, **({"name": "n", "settings": {}} if route.method == "POST" else {})},
+        "/views/{id}": {"project": project},
         "/me/tokens": {"name": "mine", "scope": "read"},
         "/oidc/device/key": {"device_code": "none"},
         "/login": {"key": "hk_none_none"},
@@ -310,6 +329,8 @@ def tells_of(route: Route, content: bytes, kind: str) -> bool:
         return b'"loss"' in content
     if route.path == "/series.csv":
         return b"," in content
+    if route.path == "/importance":
+        return b'"total":0' not in content
     return kind.encode() in content
 
 
@@ -329,6 +350,8 @@ def is_refused(route: Route, answer: httpx.Response) -> bool:
         return "what" in answer.json()["error"] and answer.json()["error"]["what"] == "you are not logged in"
     if answer.status_code == 409:
         return "somebody else's" in answer.text
+    if answer.status_code == 404 and "there is no view" in answer.text:
+        return False
     return answer.status_code in (401, 403, 404)
 
 
@@ -358,7 +381,7 @@ def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Rou
 
 def told(answer: httpx.Response, run: str, project: str) -> str:
     """An answer without what was asked for, and without the time."""
-    text = answer.text.replace(run, "RUN").replace(f'"{project}"', "PROJECT")
+    text = answer.text.replace(run, "RUN").replace(f'"{project}"', "PROJECT").replace(f"'{project}'", "PROJECT")
     return re.sub(r'"(duration_s|last_used_at)":[\d.]+', "", text)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from holter.errors import FilterError
 from holter.storage.filter_text import parse_filter, parse_sort
-from holter.storage.filters import All, Among, Any, Compare, Not
+from holter.storage.filters import All, Among, Any, Compare, Mentions, Not
 from holter.storage.runs import SortKey
 
 
@@ -23,6 +23,11 @@ from holter.storage.runs import SortKey
         ("started_at >= 1970-01-02", Compare("started_at", ">=", 86_400.0)),
         ("state in (failed, crashed)", Among("state", ("failed", "crashed"))),
         ("state not in (failed)", Not(Among("state", ("failed",)))),
+        ("lora", Mentions("lora")),
+        ('"two words" 2e-4', All((Mentions("two words"), Mentions("2e-4", 2e-4)))),
+        ("lora and not seed0", All((Mentions("lora"), Not(Mentions("seed0"))))),
+        ("lora state = failed", All((Mentions("lora"), Compare("state", "=", "failed")))),
+        ("'state'", Mentions("state")),
         ("NOT tags ~ x", Not(Compare("tags", "~", "x"))),
         (
             "state = failed or state = crashed and rows > 5",

@@ -1,5 +1,5 @@
 /** Answers about runs that several parts of the page share. Their questions hold nothing of whoever asked first. */
-import { api, getJson, part, type Crashes, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
+import { api, getJson, part, type Crashes, type Deaths, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
 import type { ColumnTable } from "./columns";
 import { resource, type Resource } from "./resource.svelte";
 import type { components } from "./schema";
@@ -36,6 +36,11 @@ export function sameCauseAnswer(project: string, cause: string): Resource<RunTab
   return resource(`same cause ${project} ${cause}`, () => api.runs({ project, filter: `cause = "${cause}"`, sort: "-ended_at", limit: 20 }));
 }
 
+/** Whether anybody has recorded a run in a project. */
+export function projectAnswer(project: string): Resource<boolean> {
+  return resource(`project ${project}`, async () => (await api.runs({ project, limit: 1 })).runs.length > 0);
+}
+
 export function newestAnswer(project: string, many: number): Resource<RunBrief[]> {
   return resource(`newest ${many} ${project}`, async () => (await api.runs({ project, sort: "-started_at", limit: many })).runs);
 }
@@ -58,6 +63,11 @@ export function causesAnswer(): Resource<Schemas["Cause"][]> {
   return resource("causes", api.causes, 3_600_000);
 }
 
-export function crashesAnswer(project?: string): Resource<Crashes> {
-  return resource(`crashes ${project ?? ""}`, () => api.crashes(project));
+export function crashesAnswer(project: string | undefined, since: number): Resource<Crashes> {
+  return resource(`crashes ${since} ${project ?? ""}`, () => api.crashes(project, since));
+}
+
+/** What died in some weeks, by cause, project or host. */
+export function deathsAnswer(project: string | undefined, weeks: number, by: string): Resource<Deaths> {
+  return resource(`deaths ${weeks} ${by} ${project ?? ""}`, () => api.deaths({ ...(project !== undefined && { project }), weeks, by }));
 }

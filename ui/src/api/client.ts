@@ -12,12 +12,18 @@ export type Attention = Schemas["Attention"];
 export type RunBrief = Schemas["RunBrief"];
 export type RunDetail = Schemas["RunDetail"];
 export type RunTable = Schemas["RunTable"];
+export type GroupBrief = Schemas["GroupBrief"];
+export type GroupTable = Schemas["GroupTable"];
 export type Mark = Schemas["Mark"];
 export type CauseMark = Schemas["CauseMark"];
 export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type Views = Schemas["ViewsJson"];
+export type View = Schemas["View"];
+export type Deaths = Schemas["Deaths"];
+export type DeathShare = Schemas["Share"];
 export type FlushesOfRun = Schemas["FlushesOfRun"];
 
 type Values = Record<string, string | number | boolean | null | undefined>;
@@ -63,17 +69,22 @@ async function send(method: Method, url: string, body?: unknown, signal?: AbortS
   const headers: Record<string, string> = {};
   if (method !== "GET") headers["X-Holter-CSRF"] = csrf;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response: Response;
-  try {
-    response = await fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    onAnswer(0);
-    throw new Problem(0, "the server does not answer", "it was stopped, or the connection is gone", "start it again");
-  }
+  const asked = fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
+  const response = await reached(asked, signal);
   onAnswer(response.status);
   if (!response.ok) throw await readProblem(response);
   return response;
+}
+
+/** What comes from the server; also in the middle of an answer it may be gone. */
+async function reached<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await coming;
+  } catch (error) {
+    if (signal?.aborted || error instanceof SyntaxError) throw error;
+    onAnswer(0);
+    throw new Problem(0, "the server does not answer", "It was stopped, or the connection is gone.", "This comes by itself when it answers again.");
+  }
 }
 
 async function readProblem(response: Response): Promise<Problem> {
@@ -86,11 +97,11 @@ async function readProblem(response: Response): Promise<Problem> {
 }
 
 export async function getJson<T>(path: string, query: Values = {}, signal?: AbortSignal): Promise<T> {
-  return (await send("GET", apiUrl(path, query), undefined, signal)).json() as Promise<T>;
+  return reached((await send("GET", apiUrl(path, query), undefined, signal)).json() as Promise<T>, signal);
 }
 
 export async function sendJson<T>(method: Method, path: string, body?: unknown): Promise<T> {
-  return (await send(method, apiUrl(path), body)).json() as Promise<T>;
+  return reached((await send(method, apiUrl(path), body)).json() as Promise<T>);
 }
 
 export const part = encodeURIComponent;
@@ -99,10 +110,21 @@ export const part = encodeURIComponent;
 export interface AskedTable {
   project?: string;
   filter?: string;
+  /** Ids that are left out, separated by commas. */
+  without?: string;
   sort?: string;
   offset?: number;
   limit?: number;
   columns?: string;
+}
+
+export interface AskedGroups {
+  project: string;
+  by: string;
+  filter?: string;
+  columns?: string;
+  sort?: string;
+  limit?: number;
 }
 
 export interface AskedSeries {
@@ -125,6 +147,8 @@ export const api = {
   projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
   attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,
   runs: (asked: AskedTable, signal?: AbortSignal) => getJson<RunTable>("runs", { ...asked }, signal),
+  groups: (asked: AskedGroups, signal?: AbortSignal) => getJson<GroupTable>("groups", { ...asked }, signal),
+  fields: async (project: string) => (await getJson<Schemas["Fields"]>("fields", { project })).fields,
   run: (id: string) => getJson<RunDetail>(`runs/${part(id)}`),
   verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
   edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>
@@ -139,15 +163,24 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
-  crashes: (project?: string) => getJson<Crashes>("crashes", { project }),
   /** The metrics that an expression for an axis needs. */
   axis: async (x: string) => (await getJson<Schemas["AxisNames"]>("axis", { x })).names,
+  importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
+    getJson<Schemas["Importance"]>("importance", { ...asked }),
+  views: (project: string) => getJson<Views>("views", { project }),
+  keepViews: (kept: Partial<Schemas["KeptJson"]> & { project: string }) => sendJson<Views>("PATCH", "views", kept),
+  addView: (made: Schemas["NewView"]) => sendJson<View>("POST", "views", made),
+  changeView: (id: string, changes: Omit<Partial<Schemas["ChangedView"]>, "id"> & { project: string }) => sendJson<View>("PATCH", `views/${part(id)}`, changes),
+  removeView: (id: string, project: string) => sendJson<unknown>("DELETE", `views/${part(id)}?project=${part(project)}`),
+  crashes: (project?: string, since?: number) => getJson<Crashes>("crashes", { project, since }),
+  deaths: (asked: { project?: string; weeks: number; by: string }) =>
+    getJson<Deaths>("deaths", { ...asked, east_s: -60 * new Date().getTimezoneOffset() }),
   async series(asked: AskedSeries, signal?: AbortSignal): Promise<ColumnTable[]> {
     const response = await send("POST", apiUrl("series"), asked, signal);
-    return decodeTables(await response.arrayBuffer());
+    return decodeTables(await reached(response.arrayBuffer(), signal));
   },
   async points(id: string, key: string, limit?: number): Promise<ColumnTable[]> {
     const response = await send("GET", apiUrl(`runs/${part(id)}/points`, { key, limit }));
-    return decodeTables(await response.arrayBuffer());
+    return decodeTables(await reached(response.arrayBuffer()));
   },
 };

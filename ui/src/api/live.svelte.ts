@@ -10,6 +10,8 @@ export interface LiveEvents {
   console: { run: string; lines: number };
   verdict: { run: string; state: string; cause: string | null; confidence: number; title: string };
   removed: { run: string };
+  /** Views of a project, or what somebody changed of them. */
+  views: { project: string };
   /** Some changes were missed: ask for everything again. */
   reset: Record<string, never>;
 }
@@ -22,7 +24,7 @@ interface Message {
   data: never;
 }
 
-const KINDS: LiveKind[] = ["run", "rows", "console", "verdict", "removed", "reset"];
+const KINDS: LiveKind[] = ["run", "rows", "console", "verdict", "removed", "views", "reset"];
 const LOCK = `holter-live ${apiUrl("")}`;
 /** Changes are handed on together: a hundred runs that log are one change of the page, not a hundred. */
 const GATHER_MS = 80;
@@ -74,6 +76,11 @@ class Live {
     this.#follow();
   }
 
+  /** As if some changes had been missed: whoever could not ask asks again. */
+  startOver(): void {
+    for (const handler of this.#handlers.get("reset") ?? []) handler({} as never);
+  }
+
   #follow(): void {
     if (document.visibilityState === "hidden") return this.#close();
     if (this.#source || this.#waiting) return;
@@ -122,8 +129,8 @@ class Live {
 
   /** Only the newest change of a kind to a run is of interest. */
   #gather(message: Message): void {
-    const data = message.data as { run?: string; id?: string };
-    this.#gathered.set(`${message.kind} ${data.run ?? data.id ?? ""}`, message);
+    const data = message.data as { run?: string; id?: string; project?: string };
+    this.#gathered.set(`${message.kind} ${data.run ?? data.id ?? data.project ?? ""}`, message);
     this.#gathering ||= window.setTimeout(() => {
       const messages = [...this.#gathered.values()];
       this.#gathered.clear();

@@ -188,7 +188,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`; `reset` after a gap
+         * What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`, `views`; `reset` after a gap
          * @description Changes to the runs of a project, or to some runs (separated by commas), or to all.
          *
          *         `after` is the number of the last event that was seen, as the header Last-Event-ID.
@@ -254,6 +254,71 @@ export interface paths {
          * @description Of some runs, separated by commas.
          */
         get: operations["flushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs in groups with the same value of a field, with means and how many are in each state
+         * @description Runs of a project that fit a filter, in groups with the same value of a field.
+         *
+         *         Each group has the mean of some columns (below `config.` or `summary.`, separated by commas). `sort` is that of the
+         *         table: by a column it sorts groups by their mean there, else they come in the order of their values.
+         */
+        get: operations["list_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every setting and summary value that some run of a project has
+         * @description The project.
+         */
+        get: operations["list_fields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/importance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much each parameter tells of a summary value: a random forest's word, with the correlation beside it
+         * @description Of which runs, and for what: `summary.…`, or a field that is a number.
+         *
+         *         Among all parameters, or some, separated by commas. Of more than 2,000 runs the newest are taken.
+         */
+        get: operations["importance"];
         put?: never;
         post?: never;
         delete?: never;
@@ -602,6 +667,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deaths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What died in some weeks, of what and where, and the hours that it cost
+         * @description Of one project, or of all; of so many weeks, this one too, which begin on Monday `east_s` east of Greenwich.
+         */
+        get: operations["list_deaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -612,6 +697,8 @@ export interface paths {
         /**
          * Runs that fit a filter, such as `state = crashed and config.lr > 1e-4`, sorted by any field
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         get: operations["list_runs"];
         put?: never;
@@ -954,6 +1041,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Somebody's own views of a project, the team's, and what they changed of them without saving it
+         * @description Of one project.
+         */
+        get: operations["list_views"];
+        put?: never;
+        /**
+         * Save a view under a name
+         * @description Settings as they stand in the page's address, and a name for them.
+         */
+        post: operations["add_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Remember which view somebody looks at, and what they changed of it: the later change of a setting holds
+         * @description What somebody looks at, and what they changed: only what is named changes, null is as the view has it.
+         */
+        patch: operations["keep_workspace"];
+        trace?: never;
+    };
+    "/api/v1/views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a view
+         * @description One view.
+         */
+        delete: operations["remove_view"];
+        options?: never;
+        head?: never;
+        /**
+         * Save changes to a view, rename it, make it the team's or one's own again, or the project's default
+         * @description What is left out stays; of the settings only those that are named change, null removes one.
+         */
+        patch: operations["change_view"];
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1115,6 +1254,46 @@ export interface components {
             runs: string;
         };
         /**
+         * AskedGroups
+         * @description Runs of a project that fit a filter, in groups with the same value of a field.
+         *
+         *         Each group has the mean of some columns (below `config.` or `summary.`, separated by commas). `sort` is that of the
+         *         table: by a column it sorts groups by their mean there, else they come in the order of their values.
+         */
+        AskedGroups: {
+            project: string;
+            by: string;
+            /** @default  */
+            filter: string;
+            /** @default  */
+            columns: string;
+            /** @default  */
+            sort: string;
+            /** @default 200 */
+            limit: number;
+        };
+        /**
+         * AskedFields
+         * @description The project.
+         */
+        AskedFields: {
+            project: string;
+        };
+        /**
+         * AskedImportance
+         * @description Of which runs, and for what: `summary.…`, or a field that is a number.
+         *
+         *         Among all parameters, or some, separated by commas. Of more than 2,000 runs the newest are taken.
+         */
+        AskedImportance: {
+            project: string;
+            target: string;
+            /** @default  */
+            filter: string;
+            /** @default  */
+            parameters: string;
+        };
+        /**
          * Login
          * @description A key, or the token of `holter ui`.
          */
@@ -1229,16 +1408,39 @@ export interface components {
             project: string | null;
             /** @default 500 */
             limit: number;
+            /** @default 0 */
+            since: number;
+        };
+        /**
+         * AskedDeaths
+         * @description Of one project, or of all; of so many weeks, this one too, which begin on Monday `east_s` east of Greenwich.
+         */
+        AskedDeaths: {
+            /** @default null */
+            project: string | null;
+            /** @default 12 */
+            weeks: number;
+            /**
+             * @default cause
+             * @enum {unknown}
+             */
+            by: "cause" | "host" | "project";
+            /** @default 0 */
+            east_s: number;
         };
         /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+         *
+         *         `without` names runs that are left out, by their ids.
          */
         AskedTable: {
             /** @default null */
             project: string | null;
             /** @default  */
             filter: string;
+            /** @default  */
+            without: string;
             /** @default  */
             sort: string;
             /** @default 0 */
@@ -1423,6 +1625,67 @@ export interface components {
             reason: string;
         };
         /**
+         * AskedViews
+         * @description Of one project.
+         */
+        AskedViews: {
+            project: string;
+        };
+        /**
+         * KeptJson
+         * @description What somebody looks at, and what they changed: only what is named changes, null is as the view has it.
+         */
+        KeptJson: {
+            project: string;
+            /** @default null */
+            view: string | null;
+            /** @default {} */
+            edits: {
+                [key: string]: {
+                    [key: string]: string | null;
+                };
+            };
+        };
+        /**
+         * NewView
+         * @description Settings as they stand in the page's address, and a name for them.
+         */
+        NewView: {
+            project: string;
+            name: string;
+            settings: {
+                [key: string]: string;
+            };
+            /** @default false */
+            is_team: boolean;
+        };
+        /**
+         * ChangedView
+         * @description What is left out stays; of the settings only those that are named change, null removes one.
+         */
+        ChangedView: {
+            id: string;
+            project: string;
+            /** @default null */
+            name: string | null;
+            /** @default {} */
+            settings: {
+                [key: string]: string | null;
+            };
+            /** @default null */
+            is_team: boolean | null;
+            /** @default null */
+            is_default: boolean | null;
+        };
+        /**
+         * AskedView
+         * @description One view.
+         */
+        AskedView: {
+            id: string;
+            project: string;
+        };
+        /**
          * UsersJson
          * @description The oldest first.
          */
@@ -1521,6 +1784,8 @@ export interface components {
         /**
          * ConsoleJson
          * @description Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+         *
+         *         `total` counts the lines in its `gaps` too, which were not kept.
          */
         ConsoleJson: {
             total: number;
@@ -1528,6 +1793,12 @@ export interface components {
             lines: components["schemas"]["LineJson"][];
             /** @default null */
             hit: number | null;
+            /** @default [] */
+            gaps: components["schemas"]["Gap"][];
+            /** @default {} */
+            streams: {
+                [key: string]: string;
+            };
         };
         /**
          * LineJson
@@ -1539,6 +1810,15 @@ export interface components {
             stream: string;
             text: string;
             transcript: string;
+        };
+        /**
+         * Gap
+         * @description Lines that were not kept.
+         */
+        Gap: {
+            first: number;
+            lines: number;
+            size_bytes: number;
         };
         /**
          * RunFiles
@@ -1575,6 +1855,80 @@ export interface components {
             total: number;
             times: number[];
             steps: (number | null)[];
+        };
+        /**
+         * GroupTable
+         * @description The first groups, and how many there are.
+         */
+        GroupTable: {
+            total: number;
+            groups: components["schemas"]["GroupBrief"][];
+        };
+        /**
+         * GroupBrief
+         * @description Runs with the same value, how many of them are in each state, and the mean of each column that they have.
+         */
+        GroupBrief: {
+            value: unknown;
+            runs: number;
+            states: {
+                [key: string]: number;
+            };
+            columns: {
+                [key: string]: components["schemas"]["Moments"];
+            };
+        };
+        /**
+         * Moments
+         * @description Of the finite numbers that a group has in a column; there is at least one. `std` is that of all of them.
+         */
+        Moments: {
+            count: number;
+            mean: number;
+            std: number;
+        };
+        /**
+         * Fields
+         * @description Names such as `config.lr` and `summary.loss`, sorted.
+         */
+        Fields: {
+            fields: string[];
+        };
+        /**
+         * Importance
+         * @description What is known of a question. With a `problem` nothing could be computed, and it says why.
+         */
+        Importance: {
+            /** @default  */
+            problem: string;
+            /** @default 0 */
+            total: number;
+            /** @default 0 */
+            runs: number;
+            /** @default 0 */
+            explained: number;
+            /** @default [] */
+            parameters: components["schemas"]["Parameter"][];
+            /** @default 0 */
+            constant: number;
+            /** @default [] */
+            names: string[];
+            /** @default false */
+            is_cut: boolean;
+        };
+        /**
+         * Parameter
+         * @description How much one parameter tells.
+         */
+        Parameter: {
+            name: string;
+            share: number;
+            is_clear: boolean;
+            correlation: number | null;
+            values: number;
+            runs: number;
+            /** @default [] */
+            same: string[];
         };
         /**
          * Info
@@ -1841,6 +2195,61 @@ export interface components {
             last_at: number;
         };
         /**
+         * Deaths
+         * @description What died of how many runs that ended in some weeks, and what that cost.
+         *
+         *         `weeks` has when each began; shares and hosts with the most come first.
+         */
+        Deaths: {
+            weeks: number[];
+            runs: number;
+            deaths: number;
+            hours_lost: number;
+            shares: components["schemas"]["Share"][];
+            hosts: components["schemas"]["FaultyHost"][];
+            newest: components["schemas"]["NewDeath"][];
+        };
+        /**
+         * Share
+         * @description What the deaths of one cause, project or host cost, in all and in each week.
+         */
+        Share: {
+            name: string;
+            deaths: number;
+            hours_lost: number;
+            by_week: number[];
+        };
+        /**
+         * FaultyHost
+         * @description A host with faults of its own; `causes` has how often each came, `marks` its newest deaths, the oldest first.
+         */
+        FaultyHost: {
+            host: string;
+            deaths: number;
+            faults: number;
+            hours_lost: number;
+            causes: {
+                [key: string]: number;
+            };
+            marks: components["schemas"]["DeathMark"][];
+        };
+        /**
+         * DeathMark
+         * @description A death on a host, and whether that was a fault of the machine.
+         */
+        DeathMark: {
+            at: number;
+            is_fault: boolean;
+        };
+        /**
+         * NewDeath
+         * @description A run that died, and the verdict in one sentence, where there is one.
+         */
+        NewDeath: {
+            run: components["schemas"]["RunBrief"];
+            title: string;
+        };
+        /**
          * RunTable
          * @description A page of runs, and how many there are in all.
          */
@@ -2070,9 +2479,10 @@ export interface components {
         };
         /**
          * RuledOut
-         * @description A cause that one might suspect here and that a number speaks against.
+         * @description A cause that one might suspect here and that a number speaks against; a rule need not say its own name.
          */
         RuledOut: {
+            /** @default  */
             cause: string;
             because: string;
         };
@@ -2107,6 +2517,41 @@ export interface components {
          */
         Stopping: {
             asked: boolean;
+        };
+        /**
+         * ViewsJson
+         * @description All that somebody has of a project; nothing of one that they don't see.
+         */
+        ViewsJson: {
+            /** @default null */
+            view: string | null;
+            /** @default  */
+            default: string;
+            /** @default [] */
+            views: components["schemas"]["View"][];
+            /** @default {} */
+            edits: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
+            project: string;
+            may_keep: boolean;
+            may_share: boolean;
+            seq: number;
+        };
+        /**
+         * View
+         * @description A workspace that somebody saved under a name: settings as they stand in the page's address.
+         */
+        View: {
+            id: string;
+            name: string;
+            is_team: boolean;
+            by: string;
+            settings: {
+                [key: string]: string;
+            };
         };
         /**
          * Problem
@@ -3423,6 +3868,263 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Flushes"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_groups: {
+        parameters: {
+            query: {
+                project: string;
+                by: string;
+                filter?: string;
+                columns?: string;
+                sort?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupTable"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_fields: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fields"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    importance: {
+        parameters: {
+            query: {
+                project: string;
+                target: string;
+                filter?: string;
+                parameters?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Importance"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -4834,6 +5536,7 @@ export interface operations {
             query?: {
                 project?: string | null;
                 limit?: number;
+                since?: number;
             };
             header?: never;
             path?: never;
@@ -4913,11 +5616,98 @@ export interface operations {
             };
         };
     };
+    list_deaths: {
+        parameters: {
+            query?: {
+                project?: string | null;
+                weeks?: number;
+                by?: "cause" | "host" | "project";
+                east_s?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deaths"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
                 project?: string | null;
                 filter?: string;
+                without?: string;
                 sort?: string;
                 offset?: number;
                 limit?: number;
@@ -6808,6 +7598,461 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stopping"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_views: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewsJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    name: string;
+                    settings: {
+                        [key: string]: string;
+                    };
+                    /** @default false */
+                    is_team?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keep_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    /** @default null */
+                    view?: string | null;
+                    /** @default {} */
+                    edits?: {
+                        [key: string]: {
+                            [key: string]: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewsJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_view: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    /** @default null */
+                    name?: string | null;
+                    /** @default {} */
+                    settings?: {
+                        [key: string]: string | null;
+                    };
+                    /** @default null */
+                    is_team?: boolean | null;
+                    /** @default null */
+                    is_default?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
                 };
             };
             /** @description something else about the request is wrong */

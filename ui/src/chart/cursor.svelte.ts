@@ -7,7 +7,7 @@ export interface TipRow {
   /** What the smoothed line hides. */
   raw: string;
   /** Of a group: how many of its runs are there. */
-  count: number | null;
+  count?: number | undefined;
 }
 
 /** What a mark at the pointer says of a line. */
@@ -21,7 +21,7 @@ export interface Tip {
   x: string;
   rows: TipRow[];
   more: number;
-  notes: TipNote[];
+  notes?: TipNote[];
   left: number;
   top: number;
   /** Moved by keys: it is read aloud. */

@@ -1,6 +1,7 @@
 /** The lines of one transcript, of which only those near the window are here. Numbers count from 0 and never change. */
 import { getJson, part, Problem } from "../api/client";
 import type { components } from "../api/schema";
+import type { Gap } from "./gaps";
 
 export type LogLine = components["schemas"]["LineJson"];
 type Answer = components["schemas"]["ConsoleJson"];
@@ -25,7 +26,11 @@ export interface Hits {
 }
 
 export class Transcript {
+  /** How many lines were printed, those in the gaps too. */
   total = $state(0);
+  gaps = $state.raw<Gap[]>([]);
+  /** Of a log without lines: how each stream was kept. */
+  streams = $state.raw<Record<string, string>>({});
   names = $state.raw<string[]>([]);
   problem = $state.raw<Problem | null>(null);
   isKnown = $state(false);
@@ -91,7 +96,7 @@ export class Transcript {
       const middle = Math.ceil((low + high) / 2);
       const [line] = (await this.#get({ first: middle, count: 1 })).lines;
       // A line that is not ended yet has no time.
-      if (line && line.at > 0 && line.at <= at + 0.001) low = middle;
+      if (line && line.at > 0 && line.at <= at + 0.001) low = line.n;
       else high = middle - 1;
     }
     return Math.max(0, low);
@@ -114,6 +119,8 @@ export class Transcript {
     for (const line of found.lines) this.#lines.set(line.n, line);
     if (found.lines.length) this.#forgetFarFrom(found.lines[0]!.n);
     this.total = found.total;
+    if (JSON.stringify(found.gaps) !== JSON.stringify(this.gaps)) this.gaps = found.gaps ?? [];
+    this.streams = found.streams ?? {};
     this.names = found.transcripts;
     this.problem = null;
     this.isKnown = true;

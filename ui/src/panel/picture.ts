@@ -3,7 +3,7 @@ import { apiUrl } from "../api/client";
 import type { Line } from "../chart/line";
 import { dot, paintOn, readInk, type Size } from "../chart/painter";
 import { joinNames } from "../workspace/names";
-import type { Look } from "../workspace/settings";
+import type { Look } from "../workspace/look";
 import { SvgContext } from "./svg";
 
 export interface Picture {

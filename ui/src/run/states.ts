@@ -39,9 +39,18 @@ export function saidWords(mark: { by: string; cause: string }): string {
   return `${mark.by} says: ${mark.cause === "other" ? "something else" : causeWords(mark.cause)}`;
 }
 
-/** `cgroup-out-of-memory` as words. */
+/** Causes whose id is not what a reader would say. */
+const SAID: Record<string, string> = {
+  "cgroup-out-of-memory": "Container out of memory",
+  "userspace-oom-killer": "Killed to save memory",
+  terminated: "Killed by SIGTERM",
+  unknown: "Cause unknown",
+};
+
+/** `gpu-out-of-memory` as words. */
 export function causeWords(cause: string | null | undefined): string {
   if (!cause) return "";
+  if (SAID[cause]) return SAID[cause];
   const words = cause.replaceAll("-", " ").replace(/\b(gpu|cpu)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -14,7 +14,7 @@ const layers: Layer[] = [];
 export const HELP: KeyHelp[] = [
   { keys: "Ctrl K", does: "go to a run, a project or a page" },
   { keys: "/", does: "search metrics, or the log" },
-  { keys: "f", does: "filter runs" },
+  { keys: "f", does: "search and filter runs" },
   { keys: "j  k", does: "next and previous run" },
   { keys: "Enter", does: "open the run" },
   { keys: "x", does: "select the run" },
@@ -22,6 +22,7 @@ export const HELP: KeyHelp[] = [
   { keys: "c", does: "compare the selected runs" },
   { keys: "m", does: "menu of the run" },
   { keys: "[  ]", does: "previous and next part of a run's page" },
+  { keys: "e", does: "open the chart that is pointed at" },
   { keys: "w", does: "say that the verdict on a run is wrong" },
   { keys: "n  N", does: "next and previous hit in a log" },
   { keys: "Esc", does: "close; undo the zoom" },

@@ -4,13 +4,28 @@
  */
 export const ROOT = new URL(document.baseURI);
 
-type Changes = Record<string, string | number | null | undefined>;
+export type Changes = Record<string, string | number | null | undefined>;
+
+/** What we write beside an address in the browser's history. */
+interface Entry {
+  /** All parameters, also where the address has no room for them. */
+  query: string;
+  isCut: boolean;
+  /** When we came to this page: what was set up since then has the same. */
+  cameAt: number;
+}
+
+/** Proxies take lines of 8 kB; a longer address would open nothing. */
+const MOST_LETTERS = 6000;
 
 class Place {
   /** The part of the address below our root, as "/p/vision". */
   path = $state(readPath());
-  query = $state.raw(new URLSearchParams(location.search));
+  query = $state.raw(new URLSearchParams(entry()?.isCut ? entry()!.query : location.search));
   hash = $state(location.hash);
+  /** Whether we set the parameters up here, or come back to where we did; else somebody came by a link. */
+  isOurs = $state(false);
+  cameAt = $state(Date.now());
 
   /** A parameter of the address, or what holds without it. */
   get(name: string, otherwise = ""): string {
@@ -29,26 +44,33 @@ class Place {
 
   /** Change parameters; null or "" removes one. A step back undoes it, unless `isQuiet`. */
   set(changes: Changes, isQuiet = false, hash = this.hash): void {
-    go(this.with(changes) + hash, isQuiet);
+    const text = this.#with(changes);
+    const isCut = text.length > MOST_LETTERS;
+    write(this.path + (text && !isCut ? `?${text}` : "") + hash, isQuiet, { query: text, isCut, cameAt: this.cameAt });
   }
 
-  /** This place with other parameters, below our root. */
-  with(changes: Changes): string {
+  /** The address of this place with other parameters, for links. */
+  href(changes: Changes): string {
+    return `${ROOT.pathname}${this.path.slice(1)}?${this.#with(changes)}`;
+  }
+
+  #with(changes: Changes): string {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
       if (value === null || value === undefined || value === "") query.delete(name);
       else query.set(name, String(value));
     }
-    const text = query.toString();
-    return this.path + (text ? `?${text}` : "");
+    return query.toString();
   }
 
   reread(): void {
+    const own = entry();
     this.path = readPath();
     this.hash = location.hash;
-    if (location.search.replace(/^\?/, "") !== this.query.toString()) {
-      this.query = new URLSearchParams(location.search);
-    }
+    this.isOurs = own !== null;
+    this.cameAt = own?.cameAt ?? Date.now();
+    const text = own?.query ?? location.search.replace(/^\?/, "");
+    if (text !== this.query.toString()) this.query = new URLSearchParams(text);
   }
 }
 
@@ -75,9 +97,18 @@ export function projectHref(project: string, tab = ""): string {
 
 /** Go to a path below our root. */
 export function go(path: string, isReplacing = false): void {
+  write(path, isReplacing, null);
+}
+
+function write(path: string, isReplacing: boolean, own: Entry | null): void {
   const target = ROOT.pathname + path.replace(/^\//, "");
-  history[isReplacing ? "replaceState" : "pushState"](null, "", target);
+  history[isReplacing ? "replaceState" : "pushState"](own, "", target);
   place.reread();
+}
+
+function entry(): Entry | null {
+  const own = history.state as Partial<Entry> | null;
+  return typeof own?.query === "string" ? { query: own.query, isCut: own.isCut === true, cameAt: own.cameAt ?? 0 } : null;
 }
 
 /** Lets links inside the page change the place without loading anything. */

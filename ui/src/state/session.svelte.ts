@@ -6,10 +6,9 @@ import { forgetAll, refreshAll } from "../api/resource.svelte";
 class Session {
   info = $state.raw<Info | null>(null);
   needsLogin = $state(false);
+  #lostAt = $state<number | null>(null);
   /** When the server stopped answering, in ms since 1970. */
-  lostAt = $state<number | null>(null);
-  /** When it answered last. */
-  heardAt = $state(Date.now());
+  lostAt = $derived(this.#lostAt ?? live.lostAt);
   canWrite = $derived(this.info?.scopes.some((scope) => scope === "write" || scope === "admin") ?? false);
   isAdmin = $derived(this.info?.scopes.includes("admin") ?? false);
 
@@ -20,16 +19,27 @@ class Session {
     await this.#enterByLink();
   }
 
-  async ask(): Promise<void> {
+  /** Ask the server who we are. True where it answered. */
+  async ask(): Promise<boolean> {
     try {
       const info = await api.info();
       this.needsLogin = info.needs_login;
       setCsrf(info.csrf);
       this.info = info;
       if (!info.needs_login) live.start(info.seq);
+      return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
+      return error.status > 0;
     }
+  }
+
+  /** Ask a server that was away whether it is back: it may be another one by now, and what could not be asked is asked again. */
+  async askAgain(): Promise<void> {
+    const wasAway = this.#lostAt !== null;
+    if (!(await this.ask()) || !wasAway) return;
+    if (!live.isOpen && !this.needsLogin) live.retry();
+    live.startOver();
   }
 
   /** Whoever was sent a link has what opens it behind the address, where no server and no log sees it. */
@@ -59,11 +69,10 @@ class Session {
 
   #note(status: number): void {
     if (status === 0) {
-      this.lostAt ??= Date.now();
+      this.#lostAt ??= Date.now();
       return;
     }
-    this.heardAt = Date.now();
-    this.lostAt = null;
+    this.#lostAt = null;
     if (status === 401) this.needsLogin = true;
   }
 }

@@ -21,7 +21,7 @@ export function columnTitle(column: string): string {
 }
 
 export function columnWidth(column: string): number {
-  return FIELDS[column]?.width ?? Math.min(140, Math.max(64, columnTitle(column).length * 7 + 26));
+  return FIELDS[column]?.width ?? Math.min(140, Math.max(column.startsWith("summary.") ? 76 : 54, columnTitle(column).length * 7 + 22));
 }
 
 /** What the server must be asked for beside the usual fields. */
@@ -39,12 +39,12 @@ export function flatten(prefix: string, tree: Record<string, unknown>, found: st
   return found;
 }
 
-/** State, a loss and a learning rate where there are such, else the duration: what people look for first. */
+/** A loss and a learning rate where there are such, else the duration: what people look for first. */
 export function usualColumns(known: string[]): string[] {
-  const loss = ["val/loss", "train/loss", "loss", "val_loss", "train_loss"].map((name) => `summary.${name}`);
+  const loss = ["val/loss", "eval/loss", "train/loss", "loss", "val_loss", "train_loss"].map((name) => `summary.${name}`);
   const rate = ["config.lr", "config.learning_rate", "config.optimizer.lr"];
   const firstOf = (wanted: string[]) => wanted.find((name) => known.includes(name));
   const found = [firstOf(loss) ?? known.find((name) => /^summary\..*loss/.test(name)), firstOf(rate)];
   const named = found.filter((name) => name !== undefined);
-  return ["state", ...(named.length < 2 ? ["duration_s"] : []), ...named];
+  return [...(named.length < 2 ? ["started_at"] : []), ...named];
 }

@@ -3,7 +3,7 @@ import type { FlushesOfRun } from "../api/client";
 import { smooth, smoothingUnit, type Line, type Ticks, type XKind } from "../chart/line";
 import { count, value } from "../format";
 import { colourOf } from "../run/colours";
-import type { Look } from "./settings";
+import type { Look } from "./look";
 import type { Buckets } from "./series.svelte";
 import { endsWithin, endWords, type ShownRun } from "./shown";
 

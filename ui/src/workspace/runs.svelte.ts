@@ -5,6 +5,8 @@ import { live } from "../api/live.svelte";
 const PART = 100;
 const MOST_PARTS = 40;
 const REFRESH_MS = 1500;
+/** So many runs can be taken together; more make an address too long. */
+export const MOST_AT_ONCE = 1000;
 
 export class RunTableModel {
   total = $state<number | null>(null);
@@ -12,7 +14,10 @@ export class RunTableModel {
   isLoading = $state(false);
   /** Grows whenever rows changed; read it to be told. */
   version = $state(0);
+  /** Stand above all others, whatever the filter says. */
+  tops = $state.raw<RunBrief[]>([]);
   #asked: AskedTable = {};
+  #wanted: string[] = [];
   #question = "";
   #parts = new Map<number, RunBrief[]>();
   #pending = new Map<number, AbortController>();
@@ -21,12 +26,13 @@ export class RunTableModel {
   #refreshedAt = 0;
 
   /** Ask a question; what is shown stays until its answer comes. True where another one was asked before. */
-  configure(asked: AskedTable): boolean {
-    const question = JSON.stringify(asked);
+  configure(asked: AskedTable, tops: string[] = []): boolean {
+    const question = JSON.stringify([asked, tops]);
     if (question === this.#question) return false;
     const isOther = this.#question !== "";
     this.#question = question;
-    this.#asked = asked;
+    this.#asked = { ...asked, without: tops.join(",") };
+    this.#wanted = tops;
     this.error = null;
     for (const controller of this.#pending.values()) controller.abort();
     this.#pending.clear();
@@ -37,13 +43,14 @@ export class RunTableModel {
 
   row(index: number): RunBrief | undefined {
     void this.version;
-    return this.#parts.get(Math.floor(index / PART))?.[index % PART];
+    const at = index - this.tops.length;
+    return at < 0 ? this.tops[index] : this.#parts.get(Math.floor(at / PART))?.[at % PART];
   }
 
   /** The first runs of the table, as far as they are known. */
   first(count: number): RunBrief[] {
     void this.version;
-    const found: RunBrief[] = [];
+    const found: RunBrief[] = [...this.tops];
     for (let part = 0; found.length < count; part++) {
       const rows = this.#parts.get(part);
       if (!rows) break;
@@ -53,9 +60,18 @@ export class RunTableModel {
     return found.slice(0, count);
   }
 
+  /** The runs from one place of the table to another, both included, wherever they are. */
+  async between(first: number, last: number): Promise<RunBrief[]> {
+    const known = range(first, last).map((index) => this.row(index));
+    if (known.every((run) => run !== undefined)) return known;
+    const from = Math.max(first, this.tops.length);
+    const asked = { ...this.#asked, offset: from - this.tops.length, limit: Math.min(MOST_AT_ONCE, last - from + 1) };
+    return [...this.tops.slice(first), ...(await api.runs(asked)).runs];
+  }
+
   find(id: string): RunBrief | undefined {
     void this.version;
-    for (const rows of this.#parts.values()) {
+    for (const rows of [this.tops, ...this.#parts.values()]) {
       const found = rows.find((run) => run.id === id);
       if (found) return found;
     }
@@ -65,7 +81,8 @@ export class RunTableModel {
   /** Make sure that rows are here, from the first to before the last. Nothing is asked before there is a question. */
   look(first: number, last: number): void {
     if (!this.#question) return;
-    this.#seen = [Math.floor(first / PART), Math.floor(Math.max(first, last - 1) / PART)];
+    const from = Math.max(0, first - this.tops.length);
+    this.#seen = [Math.floor(from / PART), Math.floor(Math.max(from, last - this.tops.length - 1) / PART)];
     const missing = range(...this.#seen).filter((part) => !this.#parts.has(part) && !this.#pending.has(part));
     if (!missing.length) return;
     // What people have scrolled past is of no interest any more, and the server shall not answer it first.
@@ -117,7 +134,8 @@ export class RunTableModel {
     this.isLoading = true;
     const question = this.#question;
     try {
-      const found = await api.runs({ ...this.#asked, offset: part * PART, limit: PART * parts.length }, controller.signal);
+      const asked = api.runs({ ...this.#asked, offset: part * PART, limit: PART * parts.length }, controller.signal);
+      const [found, tops] = await Promise.all([asked, part === 0 ? this.#loadTops(controller.signal) : this.tops]);
       if (question !== this.#question) return;
       if (isFirst) this.#parts.clear();
       for (const [at, each] of parts.entries()) {
@@ -125,7 +143,8 @@ export class RunTableModel {
         this.#parts.set(each, found.runs.slice(at * PART, (at + 1) * PART));
       }
       while (this.#parts.size > MOST_PARTS) this.#parts.delete([...this.#parts.keys()].find((each) => each !== 0)!);
-      this.total = found.total;
+      this.tops = tops;
+      this.total = found.total + tops.length;
       this.error = null;
       this.version++;
     } catch (error) {
@@ -136,8 +155,16 @@ export class RunTableModel {
     }
   }
 
+  async #loadTops(signal: AbortSignal): Promise<RunBrief[]> {
+    if (!this.#wanted.length) return [];
+    const { project, columns } = this.#asked;
+    const filter = `id in (${this.#wanted.map((id) => JSON.stringify(id)).join(", ")})`;
+    const { runs } = await api.runs({ ...(project !== undefined && { project }), ...(columns && { columns }), filter, limit: this.#wanted.length }, signal);
+    return this.#wanted.map((id) => runs.find((run) => run.id === id)).filter((run) => run !== undefined);
+  }
+
   #patch(run: RunBrief): void {
-    for (const rows of this.#parts.values()) {
+    for (const rows of [this.tops, ...this.#parts.values()]) {
       const at = rows.findIndex((each) => each.id === run.id);
       if (at < 0) continue;
       const isSame = rows[at]!.state === run.state;

@@ -104,7 +104,9 @@ export function sectionOf(key: string): string {
 }
 
 function rank(name: string): number {
-  return name === "charts" ? 0 : name === "system" ? 2 : 1;
+  // Panels of other kinds were put there on purpose: they come first.
+  const ranks: Record<string, number> = { Panels: -2, charts: -1, system: 1 };
+  return ranks[name] ?? 0;
 }
 
 /** How many columns of a row a section takes: those with few charts share one; one without any is a line of words. */

@@ -7,7 +7,7 @@ import type { ColumnTable } from "../api/columns";
 import { live } from "../api/live.svelte";
 import type { Span } from "../chart/scales";
 import { MOST_LINES } from "./crowd";
-import type { Band, Look } from "./settings";
+import type { Band, Look } from "./look";
 
 /** The runs that all charts show. */
 export interface Wish {

@@ -1,13 +1,15 @@
 /** How a workspace is set up. All of it is in the address, so a link shows what its sender saw. */
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
+import { betterOf } from "./better";
+import { joinFilters, searchFilter } from "./filters";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
 import { sectionOf, type Section } from "./sections";
-import { readSettings, writeSettings, type ChartSettings } from "./settings";
+import { readSettings, writeSettings, type ChartSettings } from "./look";
 
-export const SIZES = { s: { width: 240, height: 130 }, m: { width: 310, height: 190 }, l: { width: 560, height: 320 } };
+export const SIZES = { s: { width: 240, height: 130 }, m: { width: 290, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
 export const USUAL_LINES = 20;
 /** What a parameter that sets up one chart begins with. */
@@ -16,7 +18,10 @@ const CHART = "c.";
 export const TALLER = 0.8;
 
 class View {
-  filter = $derived(place.get("q"));
+  /** Words that runs are searched by. */
+  find = $derived(place.get("find"));
+  /** Which runs the table has: what is searched for, and the filters. */
+  filter = $derived(joinFilters([searchFilter(this.find), place.get("q")]));
   sort = $derived(place.get("sort", "-started_at"));
   /** Null: as we think best. */
   columns = $derived(place.query.has("cols") ? splitNames(place.get("cols")) : null);
@@ -29,6 +34,12 @@ class View {
   shown = $derived(new Set(place.list("show")));
   /** To compare, or to look at later. */
   selected = $derived(new Set(place.list("select")));
+  /** The run that all others are compared with. */
+  baseline = $derived(place.get("baseline"));
+  /** Runs that stay on top of the table, the baseline first. */
+  onTop = $derived([...new Set([...(this.baseline ? [this.baseline] : []), ...place.list("top")])]);
+  /** Whether the best value of each column stands out. */
+  hasBest = $derived(place.get("best") === "1");
   /** Of the table, in px; null: as this browser has it. */
   tableWidth = $derived(place.number("table"));
   /** The row that the table begins with. */
@@ -38,8 +49,6 @@ class View {
   /** The section of each chart that was moved out of its own. */
   placed = $derived(new Map(splitNames(place.get("in")).map((pair) => splitNames(pair) as [string, string])));
   tall = $derived(new Set(splitNames(place.get("tall"))));
-  /** The run that all others are compared with. */
-  baseline = $derived(place.get("baseline"));
   /** The chart that is open by itself, and the place at which its crosshair is held. */
   open = $derived(place.get("chart"));
   heldAt = $derived(place.number("at"));
@@ -74,7 +83,8 @@ class View {
   }
 
   sortBy(field: string): void {
-    const first = field === "started_at" || field.startsWith("summary.") ? `-${field}` : field;
+    const isDown = field === "started_at" || (field.startsWith("summary.") && betterOf(field) !== "low");
+    const first = isDown ? `-${field}` : field;
     const other = first.startsWith("-") ? field : `-${field}`;
     const next = this.sort === first ? other : first;
     place.set({ sort: next === "-started_at" ? null : next });
@@ -97,10 +107,21 @@ class View {
     place.set({ hide: [...hidden].join(","), show: [...shown].join(",") }, true);
   }
 
-  toggleSelected(id: string): void {
+  select(ids: string[], isOn: boolean): void {
     const selected = new Set(this.selected);
-    if (!selected.delete(id)) selected.add(id);
+    for (const id of ids) {
+      if (isOn) selected.add(id);
+      else selected.delete(id);
+    }
     place.set({ select: [...selected].join(",") }, true);
+  }
+
+  setBaseline(id: string | null): void {
+    place.set({ baseline: id });
+  }
+
+  toggleOnTop(id: string): void {
+    place.set({ top: toggled(new Set(place.list("top")), id).join(",") }, true);
   }
 
   openMore(section: string, many: number): void {

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from holter.catalog.change.command_journal import as_command, may_write, write_down
-from holter.catalog.read.run_view import LoadedRun, counted_marks
+from holter.catalog.read.loaded_run import LoadedRun, counted_marks
 from holter.errors import NotKept, UsageError
 from holter.model.clock import Clock
 from holter.model.records import CauseMarked, Marked
@@ -31,9 +31,9 @@ def mark_cause(loaded: LoadedRun, cause: str, *, reason: str, by: str) -> None:
         cause: the id of a rule, `none` for a normal end, `other` for what no rule knows.
     """
     named = _read_cause(cause)
-    verdict = loaded.view.cause or ""
+    verdict = loaded.row.cause or ""
     if named == (verdict or NOTHING):
-        raise UsageError(f"holter says of run {loaded.view.id} itself that it was {named}: there is nothing to correct")
+        raise UsageError(f"holter says of run {loaded.row.id} itself that it was {named}: there is nothing to correct")
     at_ns = Clock().now_ns()
     _write(loaded, CauseMarked(at_ns=at_ns, cause=named, reason=reason.strip(), by=by, verdict=verdict))
 
@@ -43,7 +43,7 @@ def unmark(loaded: LoadedRun, *, by: str, what: Collection[str] = ("state", "cau
     at_ns, marks = Clock().now_ns(), counted_marks(loaded.digests)
     if "state" in what and marks and marks[-1].state:
         _write(loaded, Marked(at_ns=at_ns, state="", reason=TAKEN_BACK, by=by))
-    if "cause" in what and loaded.view.cause_mark is not None:
+    if "cause" in what and loaded.row.cause_mark is not None:
         _write(loaded, CauseMarked(at_ns=at_ns, cause="", reason=TAKEN_BACK, by=by))
 
 
@@ -62,12 +62,12 @@ def _read_cause(cause: str) -> str:
 
 
 def _write(loaded: LoadedRun, said: Marked | CauseMarked) -> None:
-    run, directory = loaded.view.id, loaded.view.directory
+    run, directory = loaded.row.id, loaded.row.directory
     if loaded.by_itself.state == RUNNING:
         raise UsageError(f"run {run} is running: only one that has ended can be marked")
     if not said.reason:
         raise UsageError("a mark needs a reason, for those who wonder later")
     if not may_write(directory):
         raise NotKept(f"{directory} is not yours to write in: ask its owner to mark run {run}")
-    if not write_down(directory, [said], opened=as_command(run, loaded.view.attempt)):
+    if not write_down(directory, [said], opened=as_command(run, loaded.row.attempt)):
         raise NotKept(f"the disk did not take the mark in {directory}: make room and try again")

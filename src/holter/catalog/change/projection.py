@@ -7,7 +7,7 @@ from typing import Any
 
 from holter.catalog.change.json_text import to_json
 from holter.catalog.change.yaml_text import to_yaml
-from holter.catalog.read.run_view import PROGRAM, described_as, merged_config, merged_facts, merged_summary, newest_of
+from holter.catalog.read.loaded_run import PROGRAM, described_as, merged_config, merged_facts, merged_summary, newest_of
 from holter.journal.digest import Digest
 from holter.journal.kept_files import free_bytes, replace_if_changed
 

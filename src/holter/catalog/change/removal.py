@@ -13,7 +13,7 @@ UNTOUCHED_S = 60.0
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A run with what speaks for and against its removal."""
 
-    view: RunRow
+    row: RunRow
     bytes: int
     touched_at: float
     """When anything in its directory last changed, in seconds since 1970."""
@@ -25,7 +25,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ended_at(self) -> float:
         """When it ended; its start, where nobody knows."""
-        return self.view.ended_at or self.view.started_at
+        return self.row.ended_at or self.row.started_at
 
 
 class Criteria(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ def choose(candidates: Sequence[Candidate], criteria: Criteria, *, now: float) -
     """
     choice = Choice([], [])
     left = sum(each.bytes for each in candidates)
-    for each in sorted(candidates, key=lambda each: (each.ended_at, each.view.id)):
+    for each in sorted(candidates, key=lambda each: (each.ended_at, each.row.id)):
         is_too_much = criteria.keep_bytes is not None and left > criteria.keep_bytes
         if not _may_go(each, criteria) or not (is_too_much or _is_asked_for(each, criteria, now=now)):
             continue
@@ -69,7 +69,7 @@ def choose(candidates: Sequence[Candidate], criteria: Criteria, *, now: float) -
 
 def protection(each: Candidate, now: float) -> str:
     """Why a run must stay; empty where it may go."""
-    if each.view.state == RUNNING:
+    if each.row.state == RUNNING:
         return "it is running"
     if not each.is_settled:
         return "it is not certain that it has ended"
@@ -79,7 +79,7 @@ def protection(each: Candidate, now: float) -> str:
 
 
 def _may_go(each: Candidate, criteria: Criteria) -> bool:
-    return not criteria.states or each.view.state in criteria.states
+    return not criteria.states or each.row.state in criteria.states
 
 
 def _is_asked_for(each: Candidate, criteria: Criteria, *, now: float) -> bool:

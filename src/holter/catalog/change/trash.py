@@ -55,18 +55,18 @@ def is_placed(directory: str) -> bool:
     return os.path.isabs(target) and target == run_directory(os.path.dirname(os.path.dirname(target)), name)
 
 
-def weigh(view: RunRow, *, is_settled: bool) -> Candidate:
+def weigh(row: RunRow, *, is_settled: bool) -> Candidate:
     """Look at a run's directory: how large it is and when it last changed. Raises OSError."""
-    changed, total = [os.stat(view.directory).st_mtime], 0
-    for folder, _, names in os.walk(view.directory):
+    changed, total = [os.stat(row.directory).st_mtime], 0
+    for folder, _, names in os.walk(row.directory):
         for name in names:
             found = os.lstat(os.path.join(folder, name))
             total += found.st_size
             changed.append(found.st_mtime)
     return Candidate(
-        view=view,
+        row=row,
         bytes=total,
         touched_at=max(changed),
         is_settled=is_settled,
-        is_link=os.path.islink(view.directory) and not is_placed(view.directory),
+        is_link=os.path.islink(row.directory) and not is_placed(row.directory),
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from holter.catalog.read.run_view import exits_by_journal, last_seen_ns, newest_clients, process_of
+from holter.catalog.read.loaded_run import exits_by_journal, last_seen_ns, newest_clients, process_of
 from holter.journal.digest import Digest
 from holter.model.evidence import Caught, End
 from holter.model.records import ChildExited, Exited, Finished, Launched, Raised, Signalled

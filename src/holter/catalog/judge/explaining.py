@@ -7,8 +7,8 @@ import msgspec
 
 from holter.catalog.judge.ranks import MOST_RANKS, ranks_of
 from holter.catalog.read.fatal_cell import fatal_cell
-from holter.catalog.read.journal_account import testimony
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.journal_account import facts_of
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.catalog.read.stacks import stack_of
 from holter.diagnosis.grades import CONSISTENT, confidence_of
 from holter.model.evidence import ALL_ASKED, REQUESTS, Evidence, Memory
@@ -28,7 +28,7 @@ def explanation_of(loaded: LoadedRun, evidence: Evidence, *, diagnosis: Diagnosi
     unseen = list(diagnosis.not_observable)
     if diagnosis.cause == "unknown" or loaded.by_itself.status is None:
         unseen += _missing_status(loaded, evidence)
-    told = diagnosis.evidence or tuple(testimony(loaded))
+    told = diagnosis.evidence or tuple(facts_of(loaded))
     diagnosis = msgspec.structs.replace(diagnosis, evidence=told, not_observable=tuple(unseen))
     cell, ranks = fatal_cell(loaded), ranks_of(evidence)
     found = Explanation(
@@ -49,7 +49,7 @@ def well(loaded: LoadedRun, evidence: Evidence) -> Diagnosis:
     """Of a run that finished, or is alive."""
     outcome = loaded.by_itself
     if outcome.state == FINISHED:
-        facts = [*testimony(loaded), *_closest_call(evidence.memory)]
+        facts = [*facts_of(loaded), *_closest_call(evidence.memory)]
         is_known = outcome.is_said or outcome.status is not None
         title = f"{'Finished normally' if is_known else 'It seems to have finished'}: {outcome.because}"
         unseen = tuple(unheard_request(evidence))

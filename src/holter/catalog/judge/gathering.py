@@ -12,8 +12,8 @@ from holter.catalog.read.divergence import find_non_finite
 from holter.catalog.read.findings import Findings, findings_of
 from holter.catalog.read.gpu_samples import gpu_events_of
 from holter.catalog.read.last_words import read_last_words
+from holter.catalog.read.loaded_run import LoadedRun, newest_clients
 from holter.catalog.read.resuming import is_notebook
-from holter.catalog.read.run_view import LoadedRun, newest_clients
 from holter.catalog.read.samples import Samples, memory_of, read_samples, with_counters
 from holter.catalog.read.stacks import share_faults
 from holter.journal.digest import Digest
@@ -51,7 +51,7 @@ def gather(loaded: LoadedRun) -> Evidence:
 
     Files that can't be read are as if they were not there: then `unseen` says so.
     """
-    directory, outcome = loaded.view.directory, loaded.by_itself
+    directory, outcome = loaded.row.directory, loaded.by_itself
     newest = newest_clients(loaded.digests)
     began_ns = min((each.opened.at_ns for each in newest), default=0)
     ends, children = _read_ends(loaded, newest, began_ns)
@@ -67,7 +67,7 @@ def gather(loaded: LoadedRun) -> Evidence:
     ended_ns = outcome.ended_at_ns or subject.at_ns
     return Evidence(
         subject=subject,
-        run=loaded.view.id,
+        run=loaded.row.id,
         state=outcome.state,
         ended_ns=ended_ns,
         ranks=tuple(end for end in ends if end is subject or _is_beside(end, subject)),
@@ -98,7 +98,7 @@ def gather(loaded: LoadedRun) -> Evidence:
         is_late=outcome.state == CRASHED and not outcome.is_final,
         was_preempting=any(isinstance(record, Preempting) for each in newest for record in each.said),
         is_notebook=is_notebook(loaded.facts),
-        config=loaded.view.config,
+        config=loaded.row.config,
         facts=loaded.facts,
         unseen={**_missing(subject, samples, becomes), **found.unseen},
     )
@@ -106,7 +106,7 @@ def gather(loaded: LoadedRun) -> Evidence:
 
 def _read_ends(loaded: LoadedRun, newest: Sequence[Digest], began_ns: int) -> tuple[list[End], list[End]]:
     """Of the programs and of their children, with names for the cells of a notebook."""
-    directory, digests, outcome = loaded.view.directory, loaded.digests, loaded.by_itself
+    directory, digests, outcome = loaded.row.directory, loaded.digests, loaded.by_itself
     traces = read_traces(directory, newest, since_ns=began_ns)
     cells = _read_cell_numbers(directory, newest)
     ends = ends_of_programs(digests, traces, command=_command(loaded.facts))
@@ -185,7 +185,7 @@ def _is_around_a_child(record: Looked, children: Sequence[End]) -> bool:
 
 def _read_samples(loaded: LoadedRun, subject: End) -> Samples:
     try:
-        return read_samples(loaded.digests, list_segments(loaded.view.directory), host=subject.host)
+        return read_samples(loaded.digests, list_segments(loaded.row.directory), host=subject.host)
     except OSError:
         return Samples()
 

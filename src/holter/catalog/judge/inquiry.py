@@ -6,7 +6,7 @@ import msgspec
 
 from holter.catalog.change.command_journal import as_command, in_memory, may_write, write_down
 from holter.catalog.judge.verdict import as_record, is_by_todays_rules, judge_anew
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.model.records import Looked
 from holter.model.state import FINISHED, RUNNING
 
@@ -25,7 +25,7 @@ def inquire(loaded: LoadedRun) -> LoadedRun:
     news = _news(looked, loaded.said(Looked))
     if not news and is_by_todays_rules(loaded):
         return loaded
-    directory, opened = loaded.view.directory, as_command(loaded.view.id, loaded.view.attempt)
+    directory, opened = loaded.row.directory, as_command(loaded.row.id, loaded.row.attempt)
     if news:
         loaded = msgspec.structs.replace(loaded, digests=[*loaded.digests, in_memory(opened, news)])
     judged = judge_anew(loaded)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from holter.catalog.read.loaded_run import PROGRAM, LoadedRun, counted_marks
+from holter.catalog.read.machines import Machines, with_host_seen
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import PROGRAM, LoadedRun, counted_marks
-from holter.catalog.read.sightings import Sightings, add_sightings
 from holter.model.evidence import Evidence
 from holter.model.records import Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted
 from holter.model.state import FINISHED, RUNNING, with_mark
@@ -19,26 +19,26 @@ UNKNOWN = "unknown"
 NO_EVIDENCE = (Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted)
 
 
-def judge(loaded: LoadedRun, sightings: Sightings | None = None, *, words: Sequence[Judged] | None = None) -> LoadedRun:
+def judge(loaded: LoadedRun, machines: Machines | None = None, *, words: Sequence[Judged] | None = None) -> LoadedRun:
     """The run with its cause, and with the state that the cause demands; a person's mark still wins.
 
     By what was found before, whatever the rules were, as long as there is no more evidence; else by the rules of today.
     A run that is alive or finished comes back as it is.
 
     Args:
-        sightings: what other runs tell about the machines, where a server has them together.
+        machines: what other runs tell about the machines, where a server has them together.
         words: what was found before, in the order of time, where that is not in the journals alone.
     """
     if loaded.by_itself.state in (RUNNING, FINISHED):
         return loaded
     kept = _kept(loaded, loaded.said(Judged) if words is None else words)
-    return with_explanation(loaded, kept) if kept is not None else judge_anew(loaded, sightings)
+    return with_explanation(loaded, kept) if kept is not None else judge_anew(loaded, machines)
 
 
-def judge_anew(loaded: LoadedRun, sightings: Sightings | None = None) -> LoadedRun:
+def judge_anew(loaded: LoadedRun, machines: Machines | None = None) -> LoadedRun:
     """The same by the rules of today, for a run that died. A failure of ours costs the cause and nothing else."""
     try:
-        explanation = _ask(loaded, sightings)
+        explanation = _ask(loaded, machines)
     except Exception:  # the boundary: whoever lists runs must see them all
         if os.environ.get("HOLTER_STRICT"):
             raise
@@ -67,8 +67,8 @@ def with_explanation(loaded: LoadedRun, explanation: Explanation) -> LoadedRun:
     if diagnosis.state and diagnosis.state != by_itself.state:
         by_itself = msgspec.structs.replace(by_itself, state=diagnosis.state)
     outcome = with_mark(by_itself, counted_marks(loaded.digests))
-    view = msgspec.structs.replace(loaded.view, state=outcome.state, because=outcome.because, cause=diagnosis.cause)
-    return msgspec.structs.replace(loaded, view=view, outcome=outcome, by_itself=by_itself, explanation=explanation)
+    row = msgspec.structs.replace(loaded.row, state=outcome.state, because=outcome.because, cause=diagnosis.cause)
+    return msgspec.structs.replace(loaded, row=row, outcome=outcome, by_itself=by_itself, explanation=explanation)
 
 
 def as_record(loaded: LoadedRun) -> Judged | None:
@@ -89,7 +89,7 @@ def weight_of(loaded: LoadedRun) -> str:
     """Stands for the evidence: another attempt, another process, or one more sentence of anybody changes it."""
     programs = sum(each.opened.writer in PROGRAM for each in loaded.digests)
     said = sum(not isinstance(record, NO_EVIDENCE) for each in loaded.digests for record in each.said)
-    return f"{loaded.view.attempt}/{programs}/{said}"
+    return f"{loaded.row.attempt}/{programs}/{said}"
 
 
 def _kept(loaded: LoadedRun, words: Sequence[Judged]) -> Explanation | None:
@@ -105,13 +105,13 @@ def read_explanation(record: Judged) -> Explanation | None:
         return None
 
 
-def _ask(loaded: LoadedRun, sightings: Sightings | None) -> Explanation:
+def _ask(loaded: LoadedRun, machines: Machines | None) -> Explanation:
     from holter.catalog.judge.explaining import explanation_of
     from holter.catalog.judge.gathering import gather
 
     evidence = gather(loaded)
-    if sightings is not None:
-        evidence = add_sightings(evidence, loaded, sightings=sightings)
+    if machines is not None:
+        evidence = with_host_seen(evidence, loaded, machines=machines)
     return explanation_of(loaded, evidence, diagnosis=_ask_the_rules(evidence), rules=rules_stamp())
 
 

@@ -9,7 +9,7 @@ from holter.catalog.catalog import Catalog
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.judge.verdict import explain
 from holter.catalog.read.fatal_cell import fatal_cell, told_by_cells
-from holter.catalog.read.run_view import LoadedRun, last_seen_ns
+from holter.catalog.read.loaded_run import LoadedRun, last_seen_ns
 from holter.catalog.read.samples import OWN, read_samples
 from holter.journal.rundir import list_segments
 from holter.model.records import CellStarted, HeldVariable
@@ -62,7 +62,7 @@ def find_death(catalog: Catalog, runs: Sequence[str]) -> Death | None:
     Raises NoRun, JournalError, OSError.
     """
     loaded = inquire(catalog.load(runs[-1]))
-    if loaded.view.state in (RUNNING, FINISHED):
+    if loaded.row.state in (RUNNING, FINISHED):
         return None
     return death_of(loaded, now=time.time())
 
@@ -74,9 +74,9 @@ def death_of(loaded: LoadedRun, *, now: float) -> Death:
     told, cell = told_by_cells(loaded.digests), fatal_cell(loaded)
     ended_ns = loaded.by_itself.ended_at_ns or max(last_seen_ns(each, loaded.digests) for each in loaded.digests)
     return Death(
-        run=loaded.view.id,
-        name=loaded.view.name,
-        state=loaded.view.state,
+        run=loaded.row.id,
+        name=loaded.row.name,
+        state=loaded.row.state,
         cause=diagnosis.cause or "unknown",
         confidence=diagnosis.confidence,
         title=diagnosis.title,
@@ -91,14 +91,14 @@ def death_of(loaded: LoadedRun, *, now: float) -> Death:
         variables=told.cell_ended.variables if told is not None and told.cell_ended is not None else (),
         output=explanation.printed,
         stack=explanation.stack.lines,
-        mark=loaded.view.cause_mark,
+        mark=loaded.row.cause_mark,
     )
 
 
 def _curve(loaded: LoadedRun, limit: MemoryLimit | None, *, ended_ns: int) -> Curve | None:
     try:
-        segments = list_segments(loaded.view.directory)
-        samples = read_samples(loaded.digests, segments, host=loaded.view.host)
+        segments = list_segments(loaded.row.directory)
+        samples = read_samples(loaded.digests, segments, host=loaded.row.host)
     except OSError:
         return None
     points = [

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from holter.catalog.judge.verdict import explain
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.catalog.read.stacks import STACK
 from holter.model.records import Marked
 from holter.model.run_row import RunRow
@@ -15,7 +15,7 @@ from holter.model.verdicts import Diagnosis, Explanation, Fact
 
 def as_json(loaded: LoadedRun) -> dict[str, Any]:
     """The object of `holter why --json`."""
-    return told(loaded.view, explain(loaded), marks=loaded.said(Marked))
+    return told(loaded.row, explain(loaded), marks=loaded.said(Marked))
 
 
 def told(row: RunRow, found: Explanation, *, marks: Sequence[Marked]) -> dict[str, Any]:

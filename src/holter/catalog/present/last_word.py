@@ -1,6 +1,6 @@
 """How and why a run ended, in a line. Pure."""
 
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.wire.way_back import HowItEnded
 
 
@@ -16,12 +16,12 @@ def reason(loaded: LoadedRun) -> str:
 
 def how_it_ended(loaded: LoadedRun) -> HowItEnded:
     """What `holter run` says at its end of a run that is judged."""
-    view, advice = loaded.view, loaded.diagnosis.advice if loaded.diagnosis else ()
+    row, advice = loaded.row, loaded.diagnosis.advice if loaded.diagnosis else ()
     return HowItEnded(
-        name=view.name,
-        state=view.state,
+        name=row.name,
+        state=row.state,
         why=reason(loaded),
         advice=advice[0] if advice else "",
-        rows=view.rows,
-        duration_s=view.duration_s,
+        rows=row.rows,
+        duration_s=row.duration_s,
     )

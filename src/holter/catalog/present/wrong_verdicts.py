@@ -8,8 +8,8 @@ import msgspec
 
 from holter.catalog.judge.verdict import explain
 from holter.catalog.present.impersonal import HOME, PERSON, PLACE, impersonal
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import LoadedRun
 from holter.model.evidence import Evidence
 from holter.model.secrets import mask
 from holter.model.verdicts import NOTHING, SOMETHING_ELSE, CauseMark
@@ -52,7 +52,7 @@ def wrong_verdict(loaded: LoadedRun, evidence: Evidence, *, mark: CauseMark) -> 
     what = {NOTHING: "to have ended normally", SOMETHING_ELSE: "to have died of something else"}
     said = what.get(mark.cause, f"to have died of {mark.cause}")
     return WrongVerdict(
-        fault=f"is said {said} (run {loaded.view.id})",
+        fault=f"is said {said} (run {loaded.row.id})",
         says=Claimed(cause=mark.cause, reason=mask(mark.reason), verdict=mark.verdict),
         verdict=Named(state=loaded.by_itself.state, cause=diagnosis.cause, confidence=round(diagnosis.confidence, 3)),
         rules=rules_stamp(),
@@ -63,12 +63,12 @@ def wrong_verdict(loaded: LoadedRun, evidence: Evidence, *, mark: CauseMark) -> 
 def _names(loaded: LoadedRun) -> Iterator[tuple[str, str]]:
     """Places of the run, the deepest first, and whose it is."""
     cwd = str(loaded.facts.get("cwd") or "")
-    data = os.path.dirname(os.path.dirname(loaded.view.directory))
+    data = os.path.dirname(os.path.dirname(loaded.row.directory))
     places = [(data, f"{PLACE}/data"), (cwd, PLACE)]
     # "/" and "/tmp" are everybody's.
     yield from sorted((each for each in places if each[0].count("/") > 1), key=lambda each: -len(each[0]))
     try:
-        owner = pwd.getpwuid(os.stat(loaded.view.directory).st_uid)
+        owner = pwd.getpwuid(os.stat(loaded.row.directory).st_uid)
     except (KeyError, OSError):
         return
     if owner.pw_uid:

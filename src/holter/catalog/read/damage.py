@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.errors import JournalError
 from holter.journal.digest import Digest
 from holter.journal.frame import RESIDUE
@@ -33,7 +33,7 @@ def find_damage(loaded: LoadedRun) -> list[Damage]:
     digests = {each.journal: each for each in loaded.digests}
     is_running = loaded.outcome.state == RUNNING
     found: list[Damage] = []
-    for journal, paths in list_segments(loaded.view.directory).items():
+    for journal, paths in list_segments(loaded.row.directory).items():
         found += _missing(paths)
         for path in paths:
             is_open = path == paths[-1] and _may_be_alive(digests.get(journal), is_running=is_running)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from holter.catalog.read.cells import cell_at
-from holter.catalog.read.run_view import LoadedRun, newest_clients
+from holter.catalog.read.loaded_run import LoadedRun, newest_clients
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.model.records import CellStarted, KernelAsked
@@ -15,7 +15,7 @@ def fatal_cell(loaded: LoadedRun) -> CellStarted | None:
     if told is None:
         return None
     if failed is not None:
-        return _cell_at(loaded.view.directory, told, failed.at_ns)
+        return _cell_at(loaded.row.directory, told, failed.at_ns)
     is_through = _is_through(told) and not _was_cut_short(told, loaded.said(KernelAsked))
     return None if is_through else told.cell
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Container, Iterable, Iterator
 
-from holter.catalog.read.run_view import PROGRAM, LoadedRun
+from holter.catalog.read.loaded_run import PROGRAM, LoadedRun
 from holter.journal.digest import Digest
 from holter.model.records import Beat, Exited, Finished, Preempting, Raised, Record, Signalled
 from holter.model.state import signal_name
@@ -19,7 +19,7 @@ SOURCES = {
 """How an exit status was learnt, by the word that stands in the journal."""
 
 
-def testimony(loaded: LoadedRun) -> list[Fact]:
+def facts_of(loaded: LoadedRun) -> list[Fact]:
     """What the witnesses of the newest attempt said about its end, in the order of time."""
     programs = {each.journal: each for each in loaded.digests if _is_of_newest_attempt(each, loaded)}
     found = [*_last_row(loaded), *_last_beat(loaded), *_words_of_the_program(programs.values())]
@@ -28,10 +28,10 @@ def testimony(loaded: LoadedRun) -> list[Fact]:
 
 
 def _last_row(loaded: LoadedRun) -> Iterator[Fact]:
-    view = loaded.view
-    if view.last_row_at is not None:
-        text = f"the last row is for step {view.last_step}; {view.rows:,} row{'' if view.rows == 1 else 's'} kept"
-        yield Fact("journal", view.last_row_at, text)
+    row = loaded.row
+    if row.last_row_at is not None:
+        text = f"the last row is for step {row.last_step}; {row.rows:,} row{'' if row.rows == 1 else 's'} kept"
+        yield Fact("journal", row.last_row_at, text)
 
 
 def _last_beat(loaded: LoadedRun) -> Iterator[Fact]:
@@ -46,7 +46,7 @@ def _named(pids: tuple[int, ...]) -> str:
 
 
 def _is_of_newest_attempt(each: Digest, loaded: LoadedRun) -> bool:
-    return each.opened.writer in PROGRAM and each.opened.attempt == loaded.view.attempt
+    return each.opened.writer in PROGRAM and each.opened.attempt == loaded.row.attempt
 
 
 def _words_of_the_program(programs: Iterable[Digest]) -> Iterator[Fact]:

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from holter.catalog.read.run_view import MAIN, PROGRAM
+from holter.catalog.read.loaded_run import MAIN, PROGRAM
 from holter.journal.decoding import LoggedRow, Told
 from holter.journal.digest import GrowingDigest
 from holter.journal.rundir import list_segments, segments_of

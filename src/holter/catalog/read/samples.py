@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from holter.catalog.read.run_view import newest_clients
+from holter.catalog.read.loaded_run import newest_clients
 from holter.journal.decoding import LoggedRow
 from holter.journal.digest import Digest
 from holter.journal.tail import first_row, last_rows
@@ -57,12 +57,12 @@ def memory_of(samples: Samples, *, ended_ns: int) -> Memory:
     if not samples.last:
         return Memory()
     # A sample that was taken after the end has its counters, and nothing of the memory that the program held.
-    lived = [each for each in samples.last if not ended_ns or each.at_ns < ended_ns] or list(samples.last)
+    lived = [each for each in samples.last if not ended_ns or each.at_ns <= ended_ns] or list(samples.last)
     row, newest = lived[-1], samples.last[-1]
     first: Values = samples.first.values if samples.first else {}
     growth, growth_s = growth_of([(each.at_ns, each.values.get(OWN)) for each in lived])
     own = [value for each in lived if (value := _known(each.values, OWN)) is not None]
-    is_after = bool(ended_ns) and newest.at_ns >= ended_ns
+    is_after = bool(ended_ns) and newest.at_ns > ended_ns
     host = "system/host"
     return Memory(
         sampled_ns=row.at_ns,
@@ -83,7 +83,7 @@ def memory_of(samples: Samples, *, ended_ns: int) -> Memory:
 
 
 def with_counters(memory: Memory, counters: Counters) -> Memory:
-    """The same with what the kernel's own counters said, for instance when the process had just died. Pure."""
+    """The same with what Linux's own counters said, for instance when the process had just died. Pure."""
     known = {level.level: level for level in memory.levels}
     for level in counters.levels:
         said = {name: value for name, value in msgspec.structs.asdict(level).items() if value not in (None, "")}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from holter.catalog.read.run_view import PROGRAM, LoadedRun
+from holter.catalog.read.loaded_run import PROGRAM, LoadedRun
 from holter.cli.choice import load_chosen
 from holter.cli.parser import add_run
 from holter.cli.row_formats import FORMATS, Encode
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the rows."""
     loaded = load_chosen(args.run)
     journals = _read(loaded)
-    rows = _rows(journals, loaded.view.started_at)
+    rows = _rows(journals, loaded.row.started_at)
     with _opened(args.output) as out:
         if args.format == PARQUET:
             from holter.cli.parquet import column_kinds, write_parquet
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             _write_text(out, FORMATS[args.format](_keys(journals)), rows)
         out.flush()
     if _is_damaged(journals):
-        where = f"`holter show {loaded.view.id}` tells where"
+        where = f"`holter show {loaded.row.id}` tells where"
         print(f"holter: a part of this run can't be read and is left out; {where}", file=sys.stderr)
     return 0
 
@@ -69,7 +69,7 @@ def _read(loaded: LoadedRun) -> list["Tables"]:
     from holter.journal.columns import read_tables  # numpy: a tenth of a second that no other command pays
 
     wanted = {each.journal for each in loaded.digests if each.opened.writer in PROGRAM}
-    segments = list_segments(loaded.view.directory)
+    segments = list_segments(loaded.row.directory)
     return [read_tables(paths) for journal, paths in segments.items() if journal in wanted]
 
 

@@ -83,11 +83,11 @@ def _criteria(args: argparse.Namespace) -> Criteria:
 
 def _candidates(catalog: Catalog) -> list[Candidate]:
     found = []
-    for view in catalog.views():
+    for row in catalog.rows():
         try:
-            found.append(weigh(view, is_settled=view.id in catalog.settled))
+            found.append(weigh(row, is_settled=row.id in catalog.settled))
         except OSError as error:  # it vanished, or it is somebody else's
-            print(f"holter: {view.directory} is left alone: {error.strerror}", file=sys.stderr)
+            print(f"holter: {row.directory} is left alone: {error.strerror}", file=sys.stderr)
     return found
 
 
@@ -98,19 +98,19 @@ def _remove(chosen: list[Candidate], catalog: Catalog) -> tuple[list[Candidate],
     for each in chosen:
         try:
             # Time has passed since the choice: somebody may have continued the run. That we look at it does not count.
-            touched_at = weigh(each.view, is_settled=each.is_settled).touched_at
-            loaded = catalog.load(each.view.id, patience_s=0.0)
-            weighed = weigh(loaded.view, is_settled=loaded.is_settled)
+            touched_at = weigh(each.row, is_settled=each.is_settled).touched_at
+            loaded = catalog.load(each.row.id, patience_s=0.0)
+            weighed = weigh(loaded.row, is_settled=loaded.is_settled)
             again = msgspec.structs.replace(weighed, touched_at=touched_at)
             if because := protection(again, time.time()):
-                failures[each.view.id] = because
+                failures[each.row.id] = because
                 continue
-            delete_run(catalog.data, each.view.id, by=user_name())
+            delete_run(catalog.data, each.row.id, by=user_name())
             removed.append(each)
         except OSError as error:
-            failures[each.view.id] = error.strerror or str(error)
+            failures[each.row.id] = error.strerror or str(error)
         except (JournalError, NoRun) as error:
-            failures[each.view.id] = str(error)
+            failures[each.row.id] = str(error)
     return removed, failures
 
 
@@ -130,10 +130,10 @@ def _print_choice(choice: Choice) -> None:
     now = time.time()
     rows = [
         [
-            Cell(f"{seen.mark(each.view.state)} {each.view.state}", state_colour(each.view.state)),
-            Cell(clean(each.view.name)),
-            Cell(each.view.id, "dim"),
-            Cell(clean(each.view.project)),
+            Cell(f"{seen.mark(each.row.state)} {each.row.state}", state_colour(each.row.state)),
+            Cell(clean(each.row.name)),
+            Cell(each.row.id, "dim"),
+            Cell(clean(each.row.project)),
             Cell(began(each.ended_at, now)),
             Cell(size(each.bytes)),
         ]
@@ -142,7 +142,7 @@ def _print_choice(choice: Choice) -> None:
     if rows:
         print("\n".join(render(COLUMNS, rows, look=seen)))
     for each, because in choice.kept:
-        print(f"{clean(each.view.name)} ({each.view.id}) stays: {because}")
+        print(f"{clean(each.row.name)} ({each.row.id}) stays: {because}")
 
 
 def _report(removed: list[Candidate], *, choice: Choice, failures: dict[str, str], args: argparse.Namespace) -> int:
@@ -160,10 +160,10 @@ def _report(removed: list[Candidate], *, choice: Choice, failures: dict[str, str
 
 
 def _as_json(removed: list[Candidate], choice: Choice, failures: dict[str, str], /) -> dict[str, Any]:
-    kept = {each.view.id: because for each, because in choice.kept}
+    kept = {each.row.id: because for each, because in choice.kept}
     fields = ("id", "name", "project", "state", "started_at", "ended_at")
     return {
-        "removed": [{field: getattr(each.view, field) for field in fields} | {"bytes": each.bytes} for each in removed],
+        "removed": [{field: getattr(each.row, field) for field in fields} | {"bytes": each.bytes} for each in removed],
         "kept": [{"id": run, "because": because} for run, because in {**kept, **failures}.items()],
     }
 

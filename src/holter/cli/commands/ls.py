@@ -49,20 +49,20 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the runs."""
     catalog = open_catalog()
-    views = [
-        view
-        for view in catalog.views()
-        if (args.project is None or view.project == args.project)
-        and args.state in (None, view.state)
-        and (view.kind == KERNEL) == args.kernels
+    runs = [
+        row
+        for row in catalog.rows()
+        if (args.project is None or row.project == args.project)
+        and args.state in (None, row.state)
+        and (row.kind == KERNEL) == args.kernels
     ]
     for place, reason in catalog.unreadable.items():
         print(f"holter: {place} can't be read: {reason}", file=sys.stderr)
-    shown = views[: args.n] if args.n else views
+    shown = runs[: args.n] if args.n else runs
     if args.json:
-        print_json({"runs": [view.listed() for view in shown]})
+        print_json({"runs": [row.listed() for row in shown]})
         return 0
-    if not views:
+    if not runs:
         is_filtered = args.project is not None or args.state is not None or args.kernels
         print(_no_match(catalog.data) if is_filtered else _nothing(catalog.data))
         return 0
@@ -70,29 +70,29 @@ def run(args: argparse.Namespace) -> int:
     if args.n is None and seen.width != NO_WIDTH:
         shown = shown[:ON_A_TERMINAL]
     print("\n".join(_lines(shown, seen, time.time())))
-    if len(shown) < len(views):
-        print(seen.paint(f"{plural(len(views) - len(shown), 'older run')} not shown; -n 0 shows all", "dim"))
+    if len(shown) < len(runs):
+        print(seen.paint(f"{plural(len(runs) - len(shown), 'older run')} not shown; -n 0 shows all", "dim"))
     return 0
 
 
-def _lines(views: list[RunRow], seen: Look, now: float) -> list[str]:
-    shown = [place for place in range(len(COLUMNS)) if place != CAUSE or any(view.cause for view in views)]
-    rows = [_row(view, seen, now) for view in views]
+def _lines(runs: list[RunRow], seen: Look, now: float) -> list[str]:
+    shown = [place for place in range(len(COLUMNS)) if place != CAUSE or any(row.cause for row in runs)]
+    rows = [_row(row, seen, now) for row in runs]
     return render([COLUMNS[place] for place in shown], [[row[place] for place in shown] for row in rows], look=seen)
 
 
-def _row(view: RunRow, seen: Look, now: float) -> list[Cell]:
-    late = "?" if view.is_stale else ""
+def _row(row: RunRow, seen: Look, now: float) -> list[Cell]:
+    late = "?" if row.is_stale else ""
     return [
-        Cell(f"{seen.mark(view.state)} {view.state}{late}", state_colour(view.state)),
-        Cell(view.cause or "", state_colour(view.state)),
-        Cell(clean(view.name)),
-        Cell(view.id, "dim"),
-        Cell(clean(view.project)),
-        Cell(began(view.started_at, now)),
-        Cell(duration(view.duration_s)),
-        Cell(f"{view.steps:,}"),
-        Cell(clean(view.trouble) or values(dict(itertools.islice(view.summary.items(), VALUES))), "dim"),
+        Cell(f"{seen.mark(row.state)} {row.state}{late}", state_colour(row.state)),
+        Cell(row.cause or "", state_colour(row.state)),
+        Cell(clean(row.name)),
+        Cell(row.id, "dim"),
+        Cell(clean(row.project)),
+        Cell(began(row.started_at, now)),
+        Cell(duration(row.duration_s)),
+        Cell(f"{row.steps:,}"),
+        Cell(clean(row.trouble) or values(dict(itertools.islice(row.summary.items(), VALUES))), "dim"),
     ]
 
 

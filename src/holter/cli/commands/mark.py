@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
         mark_cause(loaded, args.cause, reason=args.reason, by=user_name())
     if args.state is not None:
         mark(loaded, args.state, reason=args.reason, by=user_name())
-    loaded = load_chosen(loaded.view.id)
-    view = loaded.view
-    print(f"{clean(view.name)} ({view.id}) is {view.state}: {clean(loaded.outcome.because)}")
-    if view.cause_mark is not None:
-        print(f"{clean(view.cause_mark.words)} (holter's own verdict: {view.cause or 'no cause'})")
+    loaded = load_chosen(loaded.row.id)
+    row = loaded.row
+    print(f"{clean(row.name)} ({row.id}) is {row.state}: {clean(loaded.outcome.because)}")
+    if row.cause_mark is not None:
+        print(f"{clean(row.cause_mark.words)} (holter's own verdict: {row.cause or 'no cause'})")
     return 0

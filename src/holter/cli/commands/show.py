@@ -14,7 +14,7 @@ import msgspec
 
 from holter.catalog.read.cells import read_cells
 from holter.catalog.read.damage import Damage, find_damage
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines
@@ -46,21 +46,21 @@ def run(args: argparse.Namespace) -> int:
     """Print the run."""
     loaded = load_chosen(args.run)
     if args.file is not None:
-        print_file(loaded.view.directory, args.file)
+        print_file(loaded.row.directory, args.file)
         return 0
     if args.files:
-        _print_files(list_files(loaded.view.directory), as_json=args.json)
+        _print_files(list_files(loaded.row.directory), as_json=args.json)
         return 0
     if args.cells:
-        print_cells(read_cells(loaded.view.directory), as_json=args.json)
+        print_cells(read_cells(loaded.row.directory), as_json=args.json)
         return 0
     damage = find_damage(loaded)
-    used = used_bytes(loaded.view.directory)
+    used = used_bytes(loaded.row.directory)
     if args.json:
         print_json(_as_json(loaded, damage, used))
         return 0
     seen = look()
-    print(f"{seen.paint(clean(loaded.view.name), 'bold')}  {headline(loaded, seen)}")
+    print(f"{seen.paint(clean(loaded.row.name), 'bold')}  {headline(loaded, seen)}")
     console = console_lines(loaded)
     found = sections(loaded, damage, used_bytes=used, now=time.time(), console=console)
     print("\n".join(plain(line, seen) for line in render(found, seen)))
@@ -80,7 +80,7 @@ def _print_files(found: Sequence[RunFile], *, as_json: bool) -> None:
 def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[str, Any]:
     outcome = loaded.outcome
     return {
-        **loaded.view.told(),
+        **loaded.row.told(),
         "because": outcome.because,
         "title": loaded.diagnosis.title if loaded.diagnosis else None,
         "confidence": loaded.diagnosis.confidence if loaded.diagnosis else None,

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterable
 
 from holter.catalog.catalog import Catalog
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.catalog.read.row_follower import Heard, RunFollower
-from holter.catalog.read.run_view import LoadedRun
 from holter.cli.choice import open_catalog
 from holter.cli.console_view import ConsoleTail, has_console
 from holter.cli.figures import clock_time, values
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 def _tail(args: argparse.Namespace) -> None:
     catalog = open_catalog()
     chosen = catalog.find(args.run)
-    directory = catalog.load(chosen).view.directory
+    directory = catalog.load(chosen).row.directory
     follower = RunFollower(directory)
     console = None if args.rows or not has_console(directory) else ConsoleTail(directory, look())
     rows = follower.last(args.n)

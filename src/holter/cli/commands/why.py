@@ -13,7 +13,7 @@ import time
 
 from holter.catalog.judge.verdict import explain
 from holter.catalog.present.explanation import as_json, with_marks
-from holter.catalog.read.run_view import LoadedRun
+from holter.catalog.read.loaded_run import LoadedRun
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
 from holter.cli.parser import add_json
@@ -62,7 +62,7 @@ def as_lines(loaded: LoadedRun, *, seen: Look) -> list[str]:
     now = time.time()
     told = explain(loaded)
     diagnosis = with_marks(told.diagnosis, loaded.said(Marked))
-    lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now, mark=loaded.view.cause_mark)]
+    lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now, mark=loaded.row.cause_mark)]
     sections = {"Ranks": ranks_lines(told, now=now), **_cell(told.cell), told.stack.title: told.stack.lines}
     for title, found in sections.items():
         if found:
@@ -71,12 +71,12 @@ def as_lines(loaded: LoadedRun, *, seen: Look) -> list[str]:
 
 
 def _headline(loaded: LoadedRun, seen: Look) -> str:
-    view = loaded.view
-    state = f"{view.state} (late)" if view.is_stale else view.state
-    state = seen.paint(f"{seen.mark(view.state)} {state}", state_colour(view.state))
-    took = f"for {duration(view.duration_s)}" if view.state == RUNNING else f"after {duration(view.duration_s)}"
-    rows = f", {plural(view.rows, 'row')}, the last for step {view.last_step}" if view.rows else ""
-    return f"{seen.paint(clean(view.name), 'bold')} ({view.id})  {state} {took}{rows}"
+    row = loaded.row
+    state = f"{row.state} (late)" if row.is_stale else row.state
+    state = seen.paint(f"{seen.mark(row.state)} {state}", state_colour(row.state))
+    took = f"for {duration(row.duration_s)}" if row.state == RUNNING else f"after {duration(row.duration_s)}"
+    rows = f", {plural(row.rows, 'row')}, the last for step {row.last_step}" if row.rows else ""
+    return f"{seen.paint(clean(row.name), 'bold')} ({row.id})  {state} {took}{rows}"
 
 
 def _cell(cell: FatalCell | None) -> dict[str, list[str]]:

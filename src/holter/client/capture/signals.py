@@ -17,7 +17,7 @@ _signal = importlib.import_module("_signal")
 class TermHook:
     """Stands before the handlers that the program has for SIGTERM, or sets while the hook is there.
 
-    A program without one keeps the kernel's default, which ends it even in the middle of native code; its exit
+    A program without one keeps Linux's default, which ends it even in the middle of native code; its exit
     status then tells. `signal.signal` and `signal.getsignal` speak of the program's own handlers only.
     """
 

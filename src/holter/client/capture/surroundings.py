@@ -96,7 +96,7 @@ def _count_threads(error: BaseException, found: Found) -> None:
     """Against the nearest limit: the user's, which costs a look at all processes, or that of a cgroup."""
     counts: list[tuple[int, int]] = []
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    # The kernel does not hold root to it.
+    # Linux does not hold root to it.
     if soft != resource.RLIM_INFINITY and os.getuid() != 0 and _is_about_threads(error):
         counts.append((_threads_of_user(), soft))
     with contextlib.suppress(Exception):  # no such cgroups, no file descriptor left

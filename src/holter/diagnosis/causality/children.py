@@ -25,11 +25,10 @@ from holter.diagnosis.causality.ends import (
 )
 from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
-from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, REMOTE
+from holter.diagnosis.grades import CONSISTENT, COUNTED, EVEN, LIKELY, REMOTE, UNLIKELY
 from holter.diagnosis.kills import NEAR_NS
 from holter.diagnosis.memory_reading import own_level
 from holter.diagnosis.phrases.tags import says, tags_in
-from holter.diagnosis.rivals import EVEN, UNLIKELY
 from holter.diagnosis.texts import USUAL, foreign_text, is_said_by_hand, last_line, type_names, whole_text
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised

@@ -4,6 +4,7 @@ A file is a topic, and its `TABLE` is read by `tags`, which all else in `diagnos
 
     tag (end): what it means; `(end)` where who says so is at its end, and not on its way
         + another tag, whose phrases say this, too
-        a regular expression
-            who says it | where a real message was seen: `zoo: ` and a fault, or a source file | the message
+        a regular expression  # who says it
+
+A real message for each is in `tests/phrases`, under the same name.
 """

@@ -13,9 +13,7 @@ MOST_TEXTS = 2048
 """So many are kept; a death has some hundred at most."""
 _TAG = re.compile(r"^(?P<name>\S+?)(?P<end> \(end\))?: (?P<means>.+)\n(?P<body>(?: .+\n)+)", re.MULTILINE)
 _ANOTHER = re.compile(r"^ {4}\+ (\S+)$", re.MULTILINE)
-_PHRASE = re.compile(
-    r"^ {4}(?P<pattern>\S.*)\n {8}(?P<by>.+?) \| (?P<source>.+?)(?: \| |\n {12})(?P<sample>.+)$", re.MULTILINE
-)
+_PHRASE = re.compile(r"^ {4}(?P<pattern>\S.*?)(?:  |\n {8})# (?P<by>.+)$", re.MULTILINE)
 _FLAG = re.compile(r"\(\?[aims]\)")
 _NOT_PLAIN = [
     re.compile(each) for each in (r"\[[^]]*\]", r"\\[A-Za-z]", r"\([^()]*\)", r".(?:[*?]|\{[^}]*\})", r"[.^$+]")
@@ -31,9 +29,6 @@ class Phrase(msgspec.Struct, frozen=True):
     pattern: str
     by: str
     """Who says it; from which version on, where not all of them do."""
-    source: str
-    """Where the sample was seen: `zoo: ` and the name of a fault, else a source file of who says it."""
-    sample: str
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,20 +8,14 @@ Read the last lines that were printed; for a damaged heap run once with `MALLOC_
 
 import signal
 
-from holter.diagnosis import crashes, facts, words
+from holter.diagnosis import crashes, facts, texts, words
 from holter.diagnosis.grades import CONSISTENT, INFERRED, NAMED
-from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, check_heap, look_at_output, see_native_stack
-from holter.diagnosis.texts import last_words
+from holter.diagnosis.remedies import program
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer
 
-CAUSE = "aborted"
 GENERALITY = 1
-ADVICE = (look_at_output, see_native_stack, check_heap, UPDATE_NATIVE_LIBRARY)
-SEEN, EXPLAINED, BYPASSED, BY_STATUS = NAMED, CONSISTENT, CONSISTENT, INFERRED
-"""Where the witness saw it; where its last words are known, after which anybody may still have sent the signal; where
-the witness was there and did not see it arrive, since an interpreter that gives up takes all handlers down first, and
-who sends a signal does not; by the exit status alone."""
+ADVICE = (program.look_at_output, program.see_native_stack, program.check_heap, program.UPDATE_NATIVE_LIBRARY)
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -29,14 +23,9 @@ def diagnose(evidence: Evidence) -> Answer:
     crash = crashes.crash_of(evidence, signal.SIGABRT)
     if crash is None:
         return None
-    end, line = evidence.subject, last_words(evidence, "aborts")
-    unexplained = BYPASSED if crash.ending.is_bypassed else BY_STATUS
-    grade = SEEN if crash.ending.caught else EXPLAINED if line else unexplained
-    because = [*crashes.because(evidence, crash), *([facts.of_console(line)] if line else [])]
+    line = texts.last_words(evidence, "aborts")
+    # An interpreter that gives up takes all handlers down first, so that the witness does not see the signal arrive.
+    # Who sends one does not; but after last words that are known, anybody may still have.
+    grade = NAMED if crash.ending.caught else CONSISTENT if line or crash.ending.is_bypassed else INFERRED
     said = f": {words.quote(line.text, 160)}" if line else crashes.where(evidence, crash)
-    return Verdict(
-        cause=CAUSE,
-        grade=min(grade, crash.ending.certainty),
-        title=words.sentence(f"{words.process(end)} aborted itself{said}"),
-        because=tuple(because)[:5],
-    )
+    return crashes.told(evidence, crash, f"aborted itself{said}", grade, facts.of_console(line))

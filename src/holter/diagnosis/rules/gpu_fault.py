@@ -7,22 +7,20 @@ Take the GPU out of use, reset it or reboot the machine, and have it tested; con
 checkpoint.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
-from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
+from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED, UNLIKELY
 from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.remedies.outside import REPLACE_HARDWARE, resume
-from holter.diagnosis.rivals import UNLIKELY
+from holter.diagnosis.remedies import outside
 from holter.diagnosis.texts import in_exception
-from holter.model.evidence import Evidence, GpuEvents, KernelLine, Unseen
-from holter.model.verdicts import Answer, Fact, Grade, NotObservable, RuledOut, Verdict
+from holter.model.evidence import Evidence, GpuEvents, KernelLine
+from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
 
-CAUSE = "gpu-fault"
 ADVICE = (
     "reset the GPU (nvidia-smi --gpu-reset) or reboot, and run dcgmi diag -r 3 before it is used again",
-    REPLACE_HARDWARE,
-    resume,
+    outside.REPLACE_HARDWARE,
+    outside.resume,
 )
 CURVES = ("gpu-heat", "gpu-memory")
 _RECORDED_ONLY = (63, 92)
@@ -31,33 +29,37 @@ _RECORDED_ONLY = (63, 92)
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on an Xid of the hardware or a lost GPU near the end of a program that the GPU can have ended."""
-    end = evidence.subject
+    end, gpu = evidence.subject, evidence.gpu or GpuEvents()
     if ended_well(end) or not is_about_gpu(end):
         return None
     xids = list(xids_near_end(evidence, HARDWARE_XIDS))
-    lost = evidence.gpu.lost if evidence.gpu else ()
-    match = in_exception(evidence, "gpu-hardware-fault")
-    if not xids and not lost and match is None:
+    if not xids and not gpu.lost and in_exception(evidence, "gpu-hardware-fault") is None:
         return _absent(evidence)
     grade = _grade(evidence, xids)
     if grade is None:
         return None
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=_title(xids, lost),
-        because=testimony.few(_because(evidence, xids, lost)),
+    lost = words.listed([str(number) for number in gpu.lost])
+    errors = f"{words.count(gpu.uncorrected_errors or 0, 'uncorrected memory error')} since the run began"
+    texts = [f"Xid {xid.number}: {xid.text or HARDWARE_XIDS[xid.number]}" for xid in xids[:2]]
+    found = [facts.fact(facts.GPU, xid.at_ns, text) for xid, text in zip(xids, texts, strict=False)]
+    more = [f"GPU {lost} no longer answers NVML" if lost else "", errors if gpu.uncorrected_errors else ""]
+    found += [facts.fact(facts.GPU, end.at_ns, text) for text in more if text]
+    said = facts.of_exception(end.raised, is_type_decisive=bool(xids or lost))
+    title = (
+        f"GPU {lost} is lost: it does not answer any more" if lost else "The GPU itself failed, according to its driver"
     )
+    if xids:
+        title = f"The GPU itself failed: {HARDWARE_XIDS[xids[0].number]} (Xid {xids[0].number})"
+    return Verdict(grade, title, [*found, said, facts.of_status(end), facts.of_steps(end)])
 
 
 def _grade(evidence: Evidence, xids: list[KernelLine]) -> Grade | None:
-    end, gpu = evidence.subject, evidence.gpu
+    end, gpu = evidence.subject, evidence.gpu or GpuEvents()
     speaks = end.raised is not None and says(f"{end.raised.type}: {end.raised.message}", "gpu-spoken-of")
-    is_grave = bool(gpu and gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
-    if gpu is not None and gpu.lost and _is_hot(gpu):
-        return LIKELY  # then the heat is why
-    if not xids and not (gpu and gpu.lost):
-        return LIKELY  # by the words of the exception alone
+    is_grave = bool(gpu.lost) or any(xid.number not in _RECORDED_ONLY for xid in xids)
+    is_hot = gpu.hottest_c is not None and gpu.slowdown_c is not None and gpu.hottest_c >= gpu.slowdown_c
+    if (gpu.lost and is_hot) or not (xids or gpu.lost):
+        return LIKELY  # then the heat is why, or there are the words of the exception alone
     if is_grave and speaks:
         return NAMED
     is_own = any(xid.pid == end.pid for xid in xids)
@@ -66,49 +68,17 @@ def _grade(evidence: Evidence, xids: list[KernelLine]) -> Grade | None:
     return INFERRED if speaks else None
 
 
-def _is_hot(gpu: GpuEvents) -> bool:
-    return gpu.hottest_c is not None and gpu.slowdown_c is not None and gpu.hottest_c >= gpu.slowdown_c
-
-
-def _title(xids: list[KernelLine], lost: tuple[int, ...]) -> str:
-    if xids:
-        return f"The GPU itself failed: {HARDWARE_XIDS[xids[0].number]} (Xid {xids[0].number})"
-    if lost:
-        return f"GPU {words.listed([str(number) for number in lost])} is lost: it does not answer any more"
-    return "The GPU itself failed, according to its driver"
-
-
-def _because(evidence: Evidence, xids: list[KernelLine], lost: tuple[int, ...]) -> list[Fact]:
-    end, gpu = evidence.subject, evidence.gpu
-    found = [
-        facts.fact(facts.GPU, xid.at_ns, f"Xid {xid.number}: {xid.text or HARDWARE_XIDS[xid.number]}")
-        for xid in xids[:2]
-    ]
-    if lost:
-        found.append(
-            facts.fact(facts.GPU, end.at_ns, f"GPU {words.listed([str(n) for n in lost])} no longer answers NVML")
-        )
-    if gpu is not None and gpu.uncorrected_errors:
-        text = f"{words.count(gpu.uncorrected_errors, 'uncorrected memory error')} since the run began"
-        found.append(facts.fact(facts.GPU, end.at_ns, text))
-    if end.raised is not None:
-        found.append(facts.of_exception(end.raised, is_type_decisive=bool(xids or lost)))
-    return [*found, facts.of_status(end), *testimony.of_steps(end)]
-
-
 def _absent(evidence: Evidence) -> Answer:
     """Only said where a GPU's failure is what one would suspect."""
     error = evidence.subject.raised
     if error is None or "CUDA" not in error.message:
         return None
     if evidence.gpu is not None:
-        seen = words.listed([str(xid.number) for xid in evidence.gpu.xids]) if evidence.gpu.xids else "none"
-        return RuledOut(
-            cause=CAUSE, because=f"no Xid of the hardware came near the end (Xids seen: {seen}), and all GPUs answer"
-        )
-    unseen = evidence.unseen.get("gpu-events", Unseen(because="nothing listened to the GPU's driver"))
-    remedy = unseen.remedy or "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
-    return NotObservable(cause=CAUSE, because=unseen.because, remedy=remedy)
+        seen = words.listed([str(xid.number) for xid in evidence.gpu.xids]) or "none"
+        near = f"no Xid of the hardware came near the end (Xids seen: {seen})"
+        return RuledOut(because=f"{near}, and all GPUs answer")
+    remedy = "keep holter's sidecar running, which listens to NVML, or look for `Xid` in `dmesg`"
+    return facts.not_observable(evidence, "gpu-events", because="nothing listened to the GPU's driver", remedy=remedy)
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

@@ -6,18 +6,18 @@ limit when it stopped answering did.
 Cool it: clean the fans, leave room between the cards, lower the power limit with `nvidia-smi -pl`.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.causality.ends import ended_well
 from holter.diagnosis.gpu_errors import HARDWARE_XIDS, is_about_gpu, xids_near_end
 from holter.diagnosis.grades import COUNTED, LIKELY
-from holter.diagnosis.remedies.outside import cool, resume
+from holter.diagnosis.remedies import outside
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 
-CAUSE = "gpu-overheated"
-ADVICE = (cool, resume)
+ADVICE = (outside.cool, outside.resume)
 CURVES = ("gpu-heat",)
 _LONG_S = 30.0
+_OFF_THE_BUS = 79
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -25,26 +25,20 @@ def diagnose(evidence: Evidence) -> Answer:
     end, gpu = evidence.subject, evidence.gpu
     if gpu is None or gpu.hottest_c is None or ended_well(end) or not is_about_gpu(end):
         return None
-    has_failed = bool(gpu.lost) or any(xid.number == 79 for xid in xids_near_end(evidence, HARDWARE_XIDS))
-    if not has_failed:
+    fallen = [xid for xid in xids_near_end(evidence, HARDWARE_XIDS) if xid.number == _OFF_THE_BUS]
+    if not gpu.lost and not fallen:
         return None
     if gpu.slowdown_c is None or gpu.hottest_c < gpu.slowdown_c:
-        limit = f", below the {gpu.slowdown_c:.0f} °C at which it slows down" if gpu.slowdown_c is not None else ""
-        return RuledOut(cause=CAUSE, because=f"the GPU was at most {gpu.hottest_c:.0f} °C{limit}")
+        limit = words.told(", below the {:.0f} °C at which it slows down", gpu.slowdown_c)
+        return RuledOut(because=f"the GPU was at most {gpu.hottest_c:.0f} °C{limit}")
     slowed_s = gpu.thermal_slowdown_s or 0.0
-    at_ns = end.at_ns
-    found = [
-        facts.fact(facts.GPU, at_ns, f"it reached {gpu.hottest_c:.0f} °C and slows down at {gpu.slowdown_c:.0f} °C")
+    heat = f"it reached {gpu.hottest_c:.0f} °C"
+    texts = [
+        f"{heat} and slows down at {gpu.slowdown_c:.0f} °C",
+        f"it had slowed itself down for {words.seconds(slowed_s)} because of heat" if slowed_s else "",
+        f"GPU {words.listed([str(number) for number in gpu.lost])} no longer answers" if gpu.lost else "",
     ]
-    if slowed_s:
-        found.append(
-            facts.fact(facts.GPU, at_ns, f"it had slowed itself down for {words.seconds(slowed_s)} because of heat")
-        )
-    if gpu.lost:
-        found.append(facts.fact(facts.GPU, at_ns, f"GPU {words.listed([str(n) for n in gpu.lost])} no longer answers"))
-    return Verdict(
-        cause=CAUSE,
-        grade=COUNTED if slowed_s >= _LONG_S else LIKELY,
-        title=f"The GPU overheated: it reached {gpu.hottest_c:.0f} °C (limit {gpu.slowdown_c:.0f} °C) and then stopped",
-        because=testimony.few([*found, facts.of_status(end), *testimony.of_steps(end)]),
-    )
+    found = [facts.fact(facts.GPU, end.at_ns, text) for text in texts if text]
+    title = f"The GPU overheated: {heat} (limit {gpu.slowdown_c:.0f} °C) and then stopped"
+    grade = COUNTED if slowed_s >= _LONG_S else LIKELY
+    return Verdict(grade, title, [*found, facts.of_status(end), facts.of_steps(end)])

@@ -8,41 +8,30 @@ Start long trainings in tmux or screen, with nohup, or as a job.
 
 import signal
 
-from holter.diagnosis import facts, words
+from holter.diagnosis import facts, requests, words
 from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
-from holter.diagnosis.remedies.memory import run_as_script
-from holter.diagnosis.remedies.outside import resume
-from holter.diagnosis.requests import Request, is_typed, request_of
+from holter.diagnosis.remedies import memory, outside
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer
 
-CAUSE = "hangup"
 GENERALITY = 1
-ADVICE = ("start it so that it outlives the terminal: tmux, nohup, or setsid", run_as_script, resume)
-SEEN, BY_STATUS, HANDLED = NAMED, COUNTED, CONSISTENT
+ADVICE = (
+    "start it so that it outlives the terminal: tmux, nohup, or setsid",
+    memory.run_as_script,
+    outside.resume,
+)
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on SIGHUP as the end, and on a failure right after it."""
-    request = request_of(evidence, signal.SIGHUP)
-    if request is None or (request.is_handled and not (evidence.subject.code or evidence.subject.raised)):
+    end, request = evidence.subject, requests.request_of(evidence, signal.SIGHUP)
+    if request is None or (request.is_handled and not (end.code or end.raised)):
         return None
-    end = evidence.subject
-    grade = HANDLED if request.is_handled else SEEN if request.caught else BY_STATUS
-    found = [facts.of_signal(request.caught, evidence.senders)] if request.caught else []
-    found += [facts.of_exception(end.raised)] if end.raised else []
-    return Verdict(
-        cause=CAUSE,
-        grade=min(grade, request.certainty),
-        title=_title(evidence, request),
-        because=(*found, facts.of_status(end)),
-    )
-
-
-def _title(evidence: Evidence, request: Request) -> str:
-    who = words.process(evidence.subject)
-    if is_typed(request.caught):
-        return words.sentence(f"the terminal of {who} was closed, or its connection was lost")
-    if request.caught is not None and request.caught.is_sent:
-        return words.sentence(f"{facts.sender_of(request.caught, evidence.senders)} sent SIGHUP to {who}")
-    return words.sentence(f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost")
+    grade = CONSISTENT if request.is_handled else NAMED if request.caught else COUNTED
+    who, caught = words.process(end), request.caught
+    title = f"{who} was sent SIGHUP: its terminal was closed, or its connection was lost"
+    if requests.is_typed(caught):
+        title = f"the terminal of {who} was closed, or its connection was lost"
+    elif caught is not None and caught.is_sent:
+        title = f"{facts.sender_of(caught, evidence.senders)} sent SIGHUP to {who}"
+    return requests.told(evidence, request, title, grade)

@@ -8,18 +8,18 @@ Install a build for this processor, or set the variable with which the library c
 
 import signal
 
-from holter.diagnosis import crashes, words
-from holter.diagnosis.crashes import may_be_untold
-from holter.diagnosis.remedies.program import match_versions
-from holter.diagnosis.rivals import UNLIKELY
+from holter.diagnosis import crashes
+from holter.diagnosis.grades import UNLIKELY
+from holter.diagnosis.remedies import program
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Grade, Verdict
+from holter.model.verdicts import Answer
 
-CAUSE = "illegal-instruction"
 ADVICE = (
     "install a build for this processor: wheels with AVX-512 or AVX2 fail on an older one (see lscpu)",
-    match_versions,
+    program.match_versions,
 )
+hides_behind = crashes.behind_a_kill(signal.SIGILL, UNLIKELY)
+"""Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -27,16 +27,5 @@ def diagnose(evidence: Evidence) -> Answer:
     crash = crashes.crash_of(evidence, signal.SIGILL)
     if crash is None:
         return None
-    who = words.process(evidence.subject)
-    title = f"{who} met an instruction that this processor does not have{crashes.where(evidence, crash)}"
-    return Verdict(
-        cause=CAUSE,
-        grade=crash.grade,
-        title=words.sentence(title),
-        because=crashes.because(evidence, crash),
-    )
-
-
-def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
-    """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
-    return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGILL) else None
+    what = "met an instruction that this processor does not have"
+    return crashes.told(evidence, crash, f"{what}{crashes.where(evidence, crash)}")

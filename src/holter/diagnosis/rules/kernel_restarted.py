@@ -6,19 +6,18 @@ does not listen is ended with SIGTERM and SIGKILL. A restart while no cell runs 
 Save checkpoints within the cell, or run long trainings as a script, which no restart can reach.
 """
 
-from holter.diagnosis.kernel_requests import last_request, was_asked
-from holter.diagnosis.remedies.memory import run_as_script
-from holter.diagnosis.remedies.outside import resume
+from holter.diagnosis import kernel_requests
+from holter.diagnosis.remedies import memory, outside
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer
 
-CAUSE = "kernel-restarted"
-ADVICE = ("save before restarting the notebook's kernel: a restart ends the running cell", run_as_script, resume)
+ADVICE = (
+    "save before restarting the notebook's kernel: a restart ends the running cell",
+    memory.run_as_script,
+    outside.resume,
+)
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where the kernel was asked to restart, in the middle of a cell, before it ended."""
-    asked = last_request(evidence)
-    if asked is None or asked.kind != "restart" or not asked.is_busy:
-        return None
-    return was_asked(CAUSE, evidence, asked=asked, done="restarted")
+    return kernel_requests.was_asked(evidence, "restart", "restarted")

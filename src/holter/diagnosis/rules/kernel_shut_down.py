@@ -6,31 +6,22 @@ dies too, running a cell or not.
 Run long trainings as a script: closing a notebook or stopping the Jupyter server ends its notebooks' kernels.
 """
 
-from holter.diagnosis import facts
+from holter.diagnosis import facts, kernel_requests
 from holter.diagnosis.grades import COUNTED
-from holter.diagnosis.kernel_requests import last_request, verdict_of, was_asked, without_server
-from holter.diagnosis.remedies.memory import run_as_script
-from holter.diagnosis.remedies.outside import resume
-from holter.model.evidence import Evidence, KernelEvent
+from holter.diagnosis.remedies import memory, outside
+from holter.model.evidence import Evidence
 from holter.model.state import CRASHED
-from holter.model.verdicts import Answer, Verdict
+from holter.model.verdicts import Answer
 
-CAUSE = "kernel-shut-down"
-ADVICE = (run_as_script, resume)
+ADVICE = (memory.run_as_script, outside.resume)
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where the kernel was asked to shut down, in the middle of a cell, before it ended."""
-    if (gone := without_server(evidence)) is not None:
-        return _left_alone(evidence, gone)
-    asked = last_request(evidence)
-    if asked is None or asked.kind != "shutdown" or not asked.is_busy:
-        return None
-    return was_asked(CAUSE, evidence, asked=asked, done="shut down")
-
-
-def _left_alone(evidence: Evidence, gone: KernelEvent) -> Verdict:
-    title = "The Jupyter server died, and the notebook's kernel with it"
+    gone = kernel_requests.without_server(evidence)
+    if gone is None:
+        return kernel_requests.was_asked(evidence, "shutdown", "shut down")
     text = "the Jupyter server that had started the notebook's kernel was dead when that ended"
+    title = "The Jupyter server died, and the notebook's kernel with it"
     fact = facts.fact("jupyter", gone.at_ns, text)
-    return verdict_of(CAUSE, evidence, fact=fact, title=title, state=CRASHED, grade=COUNTED)
+    return kernel_requests.told(evidence, COUNTED, title, fact, state=CRASHED)

@@ -8,44 +8,30 @@ Free displayed values with `%holter free`, restart the notebook's kernel before 
 a script.
 """
 
-from holter.diagnosis import facts, testimony, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.grades import INFERRED
-from holter.diagnosis.remedies.memory import free_outputs, restart_kernel, run_as_script
+from holter.diagnosis.kills import PLAUSIBLE
+from holter.diagnosis.remedies import memory as against
 from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Fact, Grade, Verdict
+from holter.model.verdicts import Answer, Verdict
 
-CAUSE = "notebook-holds-memory"
-ADVICE = (free_outputs, restart_kernel, run_as_script)
+ADVICE = (against.free_outputs, against.restart_kernel, against.run_as_script)
 CONTRIBUTES = True
-LEAST_SHARE = 0.4
-"""Of the memory that there is: a kernel that holds less is not why it ran out."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where memory ran out in a notebook whose own process held a good part of it."""
-    memory = evidence.memory
-    if not evidence.is_notebook or not (lacked_memory(evidence) or lacked_gpu_memory(evidence)):
+    memory, error = evidence.memory, evidence.subject.raised
+    if not evidence.is_notebook:
         return None
-    at_ns = memory.sampled_ns or evidence.subject.at_ns
     if lacked_gpu_memory(evidence):
-        error = evidence.subject.raised
-        found = [facts.of_exception(error)] if error else []
         title = "It ran in a notebook, whose earlier cells may still hold GPU memory"
-        return _verdict(evidence, INFERRED, title, found)
-    limits = [level.limit_bytes for level in memory.levels if level.limit_bytes]
-    limit = min([*limits, *([memory.total_bytes] if memory.total_bytes else [])], default=None)
-    if limit is None or not memory.own_bytes or memory.own_bytes < LEAST_SHARE * limit:
+        return Verdict(INFERRED, title, [facts.of_exception(error), facts.of_arrays(error)])
+    limits = [level.limit_bytes for level in memory.levels] + [memory.total_bytes]
+    limit = min((each for each in limits if each), default=None)
+    if not lacked_memory(evidence) or limit is None or (memory.own_bytes or 0) < PLAUSIBLE * limit:
         return None
-    text = f"the notebook's kernel and its children held {words.size(memory.own_bytes)} of {words.size(limit)}"
-    return _verdict(evidence, INFERRED, words.sentence(text), [facts.fact(facts.SAMPLES, at_ns, text)])
-
-
-def _verdict(evidence: Evidence, grade: Grade, title: str, found: list[Fact], /) -> Verdict:
-    more = testimony.of_arrays(evidence.subject.raised) if evidence.subject.raised else ()
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=title,
-        because=testimony.few([*found, *more]),
-    )
+    text = f"the notebook's kernel and its children held {words.size(memory.own_bytes or 0)} of {words.size(limit)}"
+    found = facts.fact(facts.SAMPLES, memory.sampled_ns or evidence.subject.at_ns, text)
+    return Verdict(INFERRED, text, [found, facts.of_arrays(error)])

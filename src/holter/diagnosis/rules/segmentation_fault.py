@@ -8,20 +8,16 @@ Look at that call, update or pin the library, and try it without its GPU or thre
 
 import signal
 
-from holter.diagnosis import crashes, words
-from holter.diagnosis.crashes import may_be_untold
-from holter.diagnosis.grades import CONSISTENT, REMOTE
-from holter.diagnosis.remedies.outside import resume
-from holter.diagnosis.remedies.program import UPDATE_NATIVE_LIBRARY, match_versions, see_native_stack
-from holter.diagnosis.rivals import UNLIKELY
+from holter.diagnosis import crashes
+from holter.diagnosis.grades import CONSISTENT, REMOTE, UNLIKELY
+from holter.diagnosis.remedies import outside, program
 from holter.model.evidence import Evidence
-from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
+from holter.model.verdicts import Answer, RuledOut
 
-CAUSE = "segmentation-fault"
 GENERALITY = 1
-ADVICE = (see_native_stack, UPDATE_NATIVE_LIBRARY, match_versions, resume)
-IN_A_FRAME, SILENCED = CONSISTENT, REMOTE
-"""Where it may as well have been the stack that ran over."""
+ADVICE = (program.see_native_stack, program.UPDATE_NATIVE_LIBRARY, program.match_versions, outside.resume)
+hides_behind = crashes.behind_a_kill(signal.SIGSEGV, UNLIKELY)
+"""Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
 
 
 def diagnose(evidence: Evidence) -> Answer:
@@ -30,31 +26,18 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return RuledOut(cause=CAUSE, because="the address lies just beside the stack pointer: the stack overflowed")
-    return Verdict(
-        cause=CAUSE,
-        grade=_grade(evidence, crash),
-        title=words.sentence(
-            f"{words.process(evidence.subject)} crashed in native code{_how(crash)}{crashes.where(evidence, crash)}"
-        ),
-        because=crashes.because(evidence, crash),
-    )
-
-
-def _grade(evidence: Evidence, crash: crashes.Crash) -> Grade:
+        return RuledOut(because="the address lies just beside the stack pointer: the stack overflowed")
+    grade = crash.grade  # where it may as well have been the stack that ran over, less
     if crashes.has_silenced_witness(evidence, crash):
-        return min(crash.grade, SILENCED)
-    return min(crash.grade, IN_A_FRAME) if crashes.may_be_in_a_frame(crash) else crash.grade
+        grade = REMOTE
+    elif crashes.may_be_in_a_frame(crash):
+        grade = min(grade, CONSISTENT)
+    what = f"crashed in native code{_how(crash.address)}{crashes.where(evidence, crash)}"
+    return crashes.told(evidence, crash, what, grade)
 
 
-def _how(crash: crashes.Crash) -> str:
-    if crash.address is None:
+def _how(address: int | None) -> str:
+    if address is None:
         return " (segmentation fault)"
-    if crash.address < crashes.NULL_PAGE:
-        return f" by using a null pointer (address {crash.address:#x})"
-    return f" by touching memory that is not its own (address {crash.address:#x})"
-
-
-def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
-    """Linux is silent about a fault for which there is a handler, and one may have been set in the last moment."""
-    return UNLIKELY if verdict.cause == "killed" and may_be_untold(evidence, signal.SIGSEGV) else None
+    null = address < crashes.NULL_PAGE
+    return f" by {'using a null pointer' if null else 'touching memory that is not its own'} (address {address:#x})"

@@ -12,19 +12,13 @@ import signal
 from holter.diagnosis import errnos, facts, spaces, words
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.grades import CONSISTENT, COUNTED, LIKELY, NAMED, REMOTE
-from holter.diagnosis.phrases.tags import says
-from holter.diagnosis.remedies.limits import file_descriptor_sharing
-from holter.diagnosis.remedies.memory import fewer_workers, larger_shm, smaller_batch
-from holter.diagnosis.texts import foreign_text, line_near_end
+from holter.diagnosis.remedies import limits, memory
+from holter.diagnosis.texts import in_exception, line_near_end
 from holter.model.evidence import Caught, Disk, Evidence
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "shared-memory-full"
-ADVICE = (larger_shm, fewer_workers, smaller_batch, file_descriptor_sharing)
+ADVICE = (memory.larger_shm, memory.fewer_workers, memory.smaller_batch, limits.file_descriptor_sharing)
 CURVES = ("disk-shm",)
-MAPPED, MAPPED_UNSEEN, NUMBER, SAID_AND_SEEN, SAID, UNSEEN = NAMED, CONSISTENT, COUNTED, COUNTED, CONSISTENT, LIKELY
-MAPPED_WITH_ROOM = REMOTE
-"""Then the block was rather made shorter."""
 MUCH_BYTES = 2**31
 LITTLE = 0.05
 """Of it left: a write that fails gives up what it had taken."""
@@ -33,34 +27,32 @@ _SHARED = ("/dev/shm/", "/memfd:", "/SYSV", "/torch_")
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires on a bus error in a shared mapping, or on an exception about shared memory."""
-    ending = ending_of(evidence)
+    ending, raised, disk = ending_of(evidence), evidence.subject.raised, _full(evidence)
     if ending is not None:
-        return _by_signal(evidence, ending)
-    raised = evidence.subject.raised
+        return _by_signal(evidence, ending, disk)
     if raised is None:
         return None
-    disk = _full(evidence)
-    fact = facts.of_exception(raised, is_type_decisive=False)
-    if says(foreign_text(raised), "shared-memory-refused"):
-        return _verdict(evidence, disk, SAID_AND_SEEN if disk else SAID, [fact])
+    if in_exception(evidence, "shared-memory-refused"):
+        said = facts.of_exception(raised, is_type_decisive=False)
+        return _verdict(evidence, disk, COUNTED if disk else CONSISTENT, said)
     number = errnos.find_errno(raised, errno.ENOSPC, errno.ENOMEM)
-    if number is not None and spaces.path_of(raised).startswith("/dev/shm"):
-        return _verdict(evidence, disk, NUMBER if number.is_sure else SAID, [facts.of_exception(raised)])
-    return None
+    if number is None or not spaces.path_of(raised).startswith("/dev/shm"):
+        return None
+    return _verdict(evidence, disk, COUNTED if number.is_sure else CONSISTENT, facts.of_exception(raised))
 
 
-def _by_signal(evidence: Evidence, ending: Ending) -> Answer:
+def _by_signal(evidence: Evidence, ending: Ending, disk: Disk | None, /) -> Answer:
     if ending.signal != signal.SIGBUS or ending.is_sent:
         return None
-    disk = _full(evidence)
-    line = line_near_end(evidence, "shared-memory-refused")
     if ending.caught is None:
-        found = [facts.of_status(evidence.subject), *([facts.of_console(line)] if line else [])]
-        return _verdict(evidence, disk, UNSEEN, found) if disk or line else None
+        line = line_near_end(evidence, "shared-memory-refused")
+        found = (facts.of_status(evidence.subject), facts.of_console(line))
+        return _verdict(evidence, disk, LIKELY, *found) if disk or line else None
     if not any(part in ending.caught.mapping for part in _SHARED) or ending.caught.code != 2:
         return None
-    grade = MAPPED if disk else MAPPED_WITH_ROOM if _had_room(evidence, ending.caught) else MAPPED_UNSEEN
-    return _verdict(evidence, disk, min(grade, ending.certainty), [facts.of_signal(ending.caught)])
+    # Where there is room, the block was rather made shorter.
+    unseen = REMOTE if _had_room(evidence, ending.caught) else CONSISTENT
+    return _verdict(evidence, disk, min(NAMED if disk else unseen, ending.certainty), facts.of_signal(ending.caught))
 
 
 def _had_room(evidence: Evidence, caught: Caught) -> bool:
@@ -79,16 +71,8 @@ def _full(evidence: Evidence) -> Disk | None:
     return disk if spaces.is_full(disk) or disk.free_bytes < LITTLE * (disk.total_bytes or 0) else None
 
 
-def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, found: list[Fact], /) -> Verdict:
+def _verdict(evidence: Evidence, disk: Disk | None, grade: Grade, /, *found: Fact | None) -> Verdict:
     end = evidence.subject
-    size = f" of {words.size(disk.total_bytes)}" if disk and disk.total_bytes else ""
-    seen = [facts.of_disk(disk, end.raised.at_ns if end.raised else end.at_ns)] if disk else []
-    because = dict.fromkeys([*found, *seen, facts.of_status(end)])
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(
-            f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
-        ),
-        because=tuple(because)[:5],
-    )
+    size = words.sized(" of {}", disk.total_bytes if disk else None)
+    title = f"the shared memory{size} in /dev/shm was used up, and {words.process(end)} could not go on"
+    return Verdict(grade, title, [*found, facts.of_disk(disk, facts.when(end)), facts.of_status(end)])

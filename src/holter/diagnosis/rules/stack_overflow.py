@@ -10,14 +10,11 @@ import signal
 
 from holter.diagnosis import crashes, words
 from holter.diagnosis.grades import COUNTED, INFERRED, LIKELY, NAMED
-from holter.diagnosis.remedies.limits import raise_stack
-from holter.diagnosis.remedies.program import see_native_stack
+from holter.diagnosis.remedies import limits, program
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, Verdict
 
-CAUSE = "stack-overflow"
-ADVICE = (raise_stack, see_native_stack)
-SEEN, LOGGED, LOGGED_OF_A_THREAD, SILENCED, DEEP = NAMED, COUNTED, LIKELY, INFERRED, INFERRED
+ADVICE = (limits.raise_stack, program.see_native_stack)
 DEPTH = 95
 
 
@@ -30,32 +27,17 @@ def diagnose(evidence: Evidence) -> Answer:
     if crash is None:
         return None
     if crashes.is_beside_the_stack(crash):
-        return _verdict(evidence, crash, min(_grade(crash), crash.ending.certainty))
-    if crashes.has_silenced_witness(evidence, crash):
-        return _verdict(evidence, crash, SILENCED)
+        by_line = COUNTED if crash.line is not None and crash.line.pid else LIKELY
+        return _verdict(evidence, crash, NAMED if crash.ending.caught else by_line)
     is_deep = crash.address is None and crashes.stack_depth(evidence.subject.fault_log) >= DEPTH
-    return _verdict(evidence, crash, DEEP) if is_deep else None
-
-
-def _grade(crash: crashes.Crash) -> Grade:
-    if crash.ending.caught:
-        return SEEN
-    return LOGGED if crash.line is not None and crash.line.pid else LOGGED_OF_A_THREAD
+    return _verdict(evidence, crash, INFERRED) if is_deep or crashes.has_silenced_witness(evidence, crash) else None
 
 
 def _verdict(evidence: Evidence, crash: crashes.Crash, grade: Grade, /) -> Verdict:
-    end = evidence.subject
     caught = crash.ending.caught
-    is_seen_there = caught is not None and caught.thread not in (0, end.pid)
+    is_seen_there = caught is not None and caught.thread not in (0, evidence.subject.pid)
     # The main thread has another stack for its handlers.
-    whose = "a thread's" if is_seen_there or crashes.has_silenced_witness(evidence, crash) else "its"
-    around = evidence.surroundings
-    size = (
-        f" of {words.size(around.stack_limit_bytes)}" if around and around.stack_limit_bytes and whose == "its" else ""
-    )
-    return Verdict(
-        cause=CAUSE,
-        grade=grade,
-        title=words.sentence(f"{words.process(end)} overflowed {whose} stack{size}{crashes.where(evidence, crash)}"),
-        because=crashes.because(evidence, crash),
-    )
+    is_of_a_thread = is_seen_there or crashes.has_silenced_witness(evidence, crash)
+    own = f"its stack{words.sized(' of {}', evidence.around.stack_limit_bytes)}"
+    whose = "a thread's stack" if is_of_a_thread else own
+    return crashes.told(evidence, crash, f"overflowed {whose}{crashes.where(evidence, crash)}", grade)

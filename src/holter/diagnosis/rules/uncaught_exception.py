@@ -9,51 +9,57 @@ Start at the line named in the title. To go on from the last checkpoint after th
 
 import msgspec
 
-from holter.diagnosis import facts, testimony, words
-from holter.diagnosis.advice import Remedy, advise
+from holter.diagnosis import facts, words
+from holter.diagnosis.advice import advise
 from holter.diagnosis.causality.children import find_lost_child
 from holter.diagnosis.causality.console import LAST_WORDS, PRINTED
 from holter.diagnosis.causality.ends import WITHOUT_CLIENT, ended_well
 from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.tracebacks import looks_uncaught
 from holter.diagnosis.endings import ending_of
-from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED
+from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED, OPEN, UNLIKELY
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.phrases.tags import tags_in
-from holter.diagnosis.remedies import several
-from holter.diagnosis.remedies.outside import resume
-from holter.diagnosis.remedies.program import look_at_exception
-from holter.diagnosis.rivals import OPEN, UNLIKELY
+from holter.diagnosis.remedies import outside, program, several
+from holter.diagnosis.scarcity import MEMORY_ERRORS
 from holter.diagnosis.texts import type_names
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
 
-CAUSE = "uncaught-exception"
 GENERALITY = 3
-ADVICE = (resume,)
+ADVICE = (outside.resume,)
 CURVES = ("metric", "loss")
 _ENDS = ("main", "child", PRINTED, LAST_WORDS)
 _THREAD_S = 60.0
-_TEARDOWN_SIGNALS = (6, 11)
+_TEARDOWN_SIGNALS = (None, 6, 11)
 
 
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where an exception ended the subject."""
-    end = evidence.subject
-    error = end.raised
+    end, error = evidence.subject, evidence.subject.raised
     if error is None or error.where not in _ENDS or type_names(error) & {"KeyboardInterrupt"}:
         return None
-    if ended_well(end) or (end.signal is not None and end.signal not in _TEARDOWN_SIGNALS):
+    if ended_well(end) or end.signal not in _TEARDOWN_SIGNALS:
         return None
-    inside = _raised_inside(end, error)
+    inside, mistake = _raised_inside(end, error), find_mistake(error)
     at_work = msgspec.structs.replace(evidence, subject=msgspec.structs.replace(end, raised=inside))
+    remedies = (mistake.remedy if mistake else several.install_module, program.look_at_exception)
+    found = [
+        facts.of_exception(error),
+        facts.of_status(end),
+        facts.of_exception(inside),
+        facts.of_cause(error),
+        facts.of_way(error),
+        facts.of_arrays(inside) if type_names(error) & MEMORY_ERRORS else None,
+        _dead_thread(end, error),
+        facts.of_steps(end),
+    ]
     return Verdict(
-        cause=CAUSE,
-        grade=_grade(end, error),
-        title=_title(end, error, inside),
-        because=testimony.few(_because(evidence, error)),
-        advice=advise(at_work, (*_remedies(error), look_at_exception)),
+        _grade(end, error),
+        _title(end, error, inside),
+        found,
+        advice=advise(at_work, remedies),
         is_consequence=only_passed_on(evidence),
     )
 
@@ -62,9 +68,8 @@ def _grade(end: End, error: Raised) -> Grade:
     if error.where == LAST_WORDS:
         return COUNTED
     if error.where == PRINTED:
-        if end.code != 1:
-            return INFERRED  # Python leaves with 1: somebody else chose the code, and perhaps had caught it
-        return CONSISTENT if looks_uncaught(error) else INFERRED
+        # Python leaves with 1: else somebody else chose the code, and perhaps had caught it.
+        return CONSISTENT if end.code == 1 and looks_uncaught(error) else INFERRED
     if end.signal is not None:
         return LIKELY  # Python was on its way out when native code fell over
     if end.code is not None:
@@ -75,11 +80,8 @@ def _grade(end: End, error: Raised) -> Grade:
 
 def _raised_inside(end: End, error: Raised) -> Raised:
     """The same exception as a worker raised it, before it was handed to the program: there the place is."""
-    handed = [
-        other
-        for other in end.others_raised
-        if other.where == "pool" and other.message in error.message and other.type in f"{error.type} {error.message}"
-    ]
+    pooled = [other for other in end.others_raised if other.where == "pool" and other.message in error.message]
+    handed = [other for other in pooled if other.type in f"{error.type} {error.message}"]
     return handed[-1] if handed else error
 
 
@@ -87,56 +89,26 @@ def _title(end: End, error: Raised, inside: Raised) -> str:
     kind, message, where = error.type, error.message, ""
     if found := tags_in(message).get("handed-over"):
         kind, where, message = found[1], f" in {found[2]}", found[3].removeprefix(f"{found[1]}: ")
-    name = kind.rpartition(".")[2] + where
-    said = f"{name}: {words.quote(message, 120)}" if message.strip() else name
+    said = kind.rpartition(".")[2] + where + (f": {words.quote(message, 120)}" if message.strip() else "")
     if end.role == "kernel":  # nobody of ours is inside it: only what failed at its start is known
         return f"The notebook's kernel could not start: {said}"
-    place = testimony.place(inside)
-    who = f"rank {end.rank}: " if end.rank is not None else ""
-    mistake = find_mistake(error)
-    told = f"{who}{said}, raised at {place}" if place else f"{who}{said}"
+    mistake, finished = find_mistake(error), end.finished
+    told = f"{words.told('rank {}: ', end.rank)}{said}{words.told(', raised at {}', facts.place(inside))}"
     if mistake:
-        return words.sentence(f"{told}: {mistake.explanation}")
-    if _ended_the_run(end, error):
-        return words.sentence(f"{told}; with it the program ended its run")
+        return f"{told}: {mistake.explanation}"
+    # The program caught it and called `finish` with an exit code; perhaps it raised it again then.
+    if finished is not None and finished.how == "finish" and error.at_ns <= finished.at_ns:
+        return f"{told}; with it the program ended its run"
     is_sure = error.where != PRINTED or (end.code == 1 and looks_uncaught(error))
-    return words.sentence(f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}")
+    return f"{told}; {'nobody caught it' if is_sure else 'with that the output ends'}"
 
 
-def _ended_the_run(end: End, error: Raised) -> bool:
-    """The program caught it and called `finish` with an exit code; perhaps it raised it again then."""
-    finished = end.finished
-    return finished is not None and finished.how == "finish" and error.at_ns <= finished.at_ns
-
-
-def _because(evidence: Evidence, error: Raised) -> list[Fact]:
-    end = evidence.subject
-    inside = _raised_inside(end, error)
-    found = [facts.of_exception(error), facts.of_status(end)]
-    if inside is not error:
-        found.append(facts.of_exception(inside))
-    found += [*testimony.of_cause(error), *testimony.of_way(error)]
-    if type_names(error) & {"MemoryError", "OutOfMemoryError", "ResourceExhaustedError"}:
-        found += testimony.of_arrays(inside)
-    return [*found, *_dead_threads(end, error), *testimony.of_steps(end)]
-
-
-def _dead_threads(end: End, error: Raised) -> list[Fact]:
+def _dead_thread(end: End, error: Raised) -> Fact | None:
     """A thread that had died just before may be why; it did not end the program itself."""
-    near = [
-        other
-        for other in end.others_raised
-        if other.where == "thread" and 0 <= (error.at_ns - other.at_ns) / 1e9 <= _THREAD_S
-    ]
-    return [
-        facts.fact(facts.EXCEPTION, other.at_ns, f"before that, thread {other.thread} ended with {other.type}")
-        for other in near[-1:]
-    ]
-
-
-def _remedies(error: Raised) -> tuple[Remedy, ...]:
-    mistake = find_mistake(error)
-    return (mistake.remedy,) if mistake else (several.install_module,)
+    threads = [other for other in end.others_raised if other.where == "thread"]
+    near = [other for other in threads if 0 <= (error.at_ns - other.at_ns) / 1e9 <= _THREAD_S]
+    texts = [(other.at_ns, f"before that, thread {other.thread} ended with {other.type}") for other in near]
+    return facts.fact(facts.EXCEPTION, *texts[-1]) if texts else None
 
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:

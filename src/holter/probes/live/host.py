@@ -1,4 +1,4 @@
-"""The machine as a whole: memory, swap, load, CPU, and how often the kernel ran out of memory."""
+"""The machine as a whole: memory, swap, load, CPU, and how often Linux ran out of memory."""
 
 import os
 

@@ -34,5 +34,5 @@ def average(text: bytes, kind: str) -> float:
 
 
 def open_probe(proc: str = PROC) -> Probe | None:
-    """Return the probe, or None where the kernel keeps no pressure information."""
+    """Return the probe, or None where Linux keeps no pressure information."""
     return PressureProbe(proc) if read_file(f"{proc}/pressure/memory") else None

@@ -1,4 +1,4 @@
-"""The process connector: the kernel's own announcement of each exit, also of children that nobody had time to meet.
+"""The process connector: Linux's own announcement of each exit, also of children that nobody had time to meet.
 
 Two sockets listen. One hears of the followed processes, their threads and their children, and wakes whoever polls it.
 The other hears of all births, and of all ends but the good ones, and is only read when somebody asks: so a child is
@@ -30,7 +30,7 @@ NLMSG_DONE = 3
 PROC_CN_MCAST_LISTEN = 1
 PROC_EVENT_FORK, PROC_EVENT_EXIT = 0x00000001, 0x80000000
 SO_ATTACH_FILTER, SO_RCVBUFFORCE = 26, 33
-# A second of births on a busy host, or the threads of a large process; without the right to force it, the kernel gives
+# A second of births on a busy host, or the threads of a large process; without the right to force it, Linux gives
 # what its limit allows.
 QUEUE_BYTES = 4 << 20
 # nlmsghdr; cn_msg; what, cpu and time of an event; pid, tgid and exit code of an exit; since 4.18 exit signal, pid and
@@ -66,13 +66,13 @@ T = TypeVar("T")
 
 
 class Announced(msgspec.Struct, frozen=True):
-    """An exit as the kernel announced it; the time is that of the monotonic clock."""
+    """An exit as Linux announced it; the time is that of the monotonic clock."""
 
     pid: int
     status: int
     at_ns: int
     parent: int = 0
-    """0 where the kernel does not say."""
+    """0 where Linux does not say."""
     ancestors: tuple[int, ...] = ()
     """Its parent, grandparent and so on, as far as their births were heard of."""
     thread: int = 0
@@ -130,7 +130,7 @@ class Connector:
         return heard.status
 
     def threads_of(self, pid: int) -> frozenset[int]:
-        """The threads that ended with a process which did not end well, as far as they were heard of: the kernel's log
+        """The threads that ended with a process which did not end well, as far as they were heard of: the kernel log
         names the thread that faulted."""
         self.drain()
         return frozenset(self._threads.get(pid, ()))
@@ -185,13 +185,13 @@ class Connector:
             self._family.close()
 
     def _set_filter(self) -> None:
-        """Let the kernel drop what is about others, so that a busy host neither costs us time nor fills our queue."""
+        """Let Linux drop what is about others, so that a busy host neither costs us time nor fills our queue."""
         with contextlib.suppress(OSError):
             attach_filter(self._link, filter_program(self._followed))
 
 
 def open_connector() -> Connector | None:
-    """Return a connector, or None where the kernel, a namespace or the lack of a right does not allow one."""
+    """Return a connector, or None where Linux, a namespace or the lack of a right does not allow one."""
     # In other pid namespaces the pids that we hear of are not those that we know.
     if not hasattr(_socket, "AF_NETLINK") or pid_namespace() != INITIAL_PID_NAMESPACE:
         return None
@@ -239,7 +239,7 @@ def _received(link: _socket.socket) -> Iterator[bytes]:
 
 
 def listen_message(events: int = PROC_EVENT_EXIT, *, with_mask: bool) -> bytes:
-    """Return the request for events: for these only where the kernel understands that, else for all."""
+    """Return the request for events: for these only where Linux understands that, else for all."""
     wanted = struct.pack("=II", PROC_CN_MCAST_LISTEN, events)
     wanted = wanted if with_mask else wanted[:4]
     body = CONNECTOR_HEADER.pack(CN_IDX_PROC, CN_VAL_PROC, 0, 0, len(wanted), 0) + wanted

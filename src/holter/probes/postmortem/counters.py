@@ -1,4 +1,4 @@
-"""The kernel's out-of-memory counters: of the cgroups that bound a process, and of the whole machine.
+"""Linux's out-of-memory counters: of the cgroups that bound a process, and of the whole machine.
 
 Version 1 counts a kill in the victim's own cgroup only, whosever limit was reached; version 2 counts it in all that are
 above too. `/proc/vmstat` counts every kill of the machine, also those in other containers.
@@ -135,7 +135,7 @@ def look_later(before: Counters, proc: str = PROC) -> Counters | Unseen:
 
 
 def read_host_kills(proc: str = PROC) -> int | None:
-    """Return how many processes the kernel has killed for memory since boot, None where it does not count them."""
+    """Return how many processes Linux has killed for memory since boot, None where it does not count them."""
     return find_number(read_file(f"{proc}/vmstat") or b"", b"oom_kill ")
 
 

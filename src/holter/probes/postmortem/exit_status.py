@@ -24,7 +24,7 @@ class ExitStatus(msgspec.Struct, frozen=True):
 
 
 def read_pidfd_info(pidfd: int) -> ExitStatus | None:
-    """Return what the kernel keeps with a pidfd after somebody has waited for the process (Linux 6.15 and later)."""
+    """Return what Linux keeps with a pidfd after somebody has waited for the process (6.15 and later)."""
     if pidfd < 0:
         return None
     import fcntl
@@ -51,7 +51,7 @@ def read_zombie(pid: int, started: int, *, proc: str = PROC) -> ExitStatus | Non
 
 
 def _may_see(pid: int, proc: str) -> bool:
-    """Return whether a 0 in the process's stat is its exit code, and not the kernel's way to refuse it."""
+    """Return whether a 0 in the process's stat is its exit code, and not Linux's way to refuse it."""
     if os.geteuid() == 0:
         return True
     status = read_file(f"{proc}/{pid}/status") or b""

@@ -35,7 +35,7 @@ class ExitWitnesses:
 
     @property
     def hears_exits(self) -> bool:
-        """Whether the kernel announces every exit, also of children that come and go at once."""
+        """Whether Linux announces every exit, also of children that come and go at once."""
         return self._connector is not None
 
     def children_since(self, number: int) -> "tuple[int, list[Announced]]":
@@ -45,7 +45,7 @@ class ExitWitnesses:
         return self._connector.children_since(number)
 
     def threads_of(self, pid: int) -> frozenset[int]:
-        """The threads that ended with a process that is dead, as far as the kernel announced them."""
+        """The threads that ended with a process that is dead, as far as Linux announced them."""
         return self._connector.threads_of(pid) if self._connector is not None else frozenset()
 
     def follow(self, pid: int, pidfd: int = -1) -> None:
@@ -85,7 +85,7 @@ class ExitWitnesses:
         return found or caught or read_zombie(pid, started) or self._heard(pid)
 
     def drain(self) -> None:
-        """At each tick: take in what the kernel announced, before there is too much of it."""
+        """At each tick: take in what Linux announced, before there is too much of it."""
         if self._connector is not None:
             self._connector.drain()
 

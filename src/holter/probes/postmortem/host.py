@@ -70,7 +70,7 @@ def first_end(records: Iterable[tuple[int, str, int]], since_s: int) -> str:
 
 
 def find_panic(directories: Iterable[str], began_ns: int) -> str:
-    """Return what the kernel left of a panic since then, empty where there is nothing or nobody may look."""
+    """Return what Linux left of a panic since then, empty where there is nothing or nobody may look."""
     for directory in directories:
         for root, _, names in os.walk(directory):
             for name in sorted(names):
@@ -85,7 +85,7 @@ def find_panic(directories: Iterable[str], began_ns: int) -> str:
 
 
 def parse_panic(text: bytes) -> str:
-    """Return the line that says why the kernel gave up, empty where none does."""
+    """Return the line that says why Linux gave up, empty where none does."""
     for line in text.decode(errors="replace").splitlines():
         if "Kernel panic" in line or "BUG:" in line or "Oops" in line:
             return line[line.find("]") + 1 :].strip()[:MOST_PANIC]

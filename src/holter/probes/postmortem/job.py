@@ -32,7 +32,7 @@ CANCELLED = re.compile(
 )
 OUT_OF_MEMORY = re.compile(
     r"Detected \d+ oom[-_]kill event(?:\(?s\)?)? in (?:StepId=|step )(?P<job>\d+)"
-    # By SLURM itself, where it counts the memory of jobs and the kernel does not limit it.
+    # By SLURM itself, where it counts the memory of jobs and Linux does not limit it.
     r"|error: (?:StepId=|Step |Job )(?P<counted>\d+)\S* exceeded (?:\w+ )?memory limit"
     r"|srun: error: \S+: tasks? \S+: Out Of Memory"
 )

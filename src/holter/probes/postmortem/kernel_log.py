@@ -67,7 +67,7 @@ OTHERS = (
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One line that the kernel itself wrote."""
+    """One line that Linux itself wrote."""
 
     at_ns: int
     text: str
@@ -123,7 +123,7 @@ def understand(
 
     Args:
         pids: as in `look`, and so are `threads`.
-        has_host_pids: whether we count processes as the kernel does; in a container their pids say nothing to us.
+        has_host_pids: whether we count processes as Linux does; in a container their pids say nothing to us.
         may_be_ours: whether the fault of an unknown pid is worth keeping.
     """
     kills: list[OomKill] = []
@@ -160,7 +160,7 @@ def parse_record(text: bytes, offset_ns: int) -> Entry | None:
     fields = head.split(b",")
     if len(fields) < 3 or not (fields[0].isdigit() and fields[2].isdigit()):
         return None
-    if int(fields[0]) >> 3:  # the kernel's own lines have the facility 0
+    if int(fields[0]) >> 3:  # Linux's own lines have the facility 0
         return None
     line = rest.partition(b"\n")[0].decode(errors="replace")
     return Entry(at_ns=offset_ns + 1000 * int(fields[2]), text=line)

@@ -1,4 +1,4 @@
-"""Who descends from whom, by the births that the kernel announces: also through parents whom nobody met."""
+"""Who descends from whom, by the births that Linux announces: also through parents whom nobody met."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""earlyoom, systemd-oomd and their like, which kill before the kernel does and leave its counters alone."""
+"""earlyoom, systemd-oomd and their like, which kill before Linux does and leave its counters alone."""
 
 import re
 from collections.abc import Collection, Iterable

@@ -1,4 +1,4 @@
-"""The system's own journal: the kernel's lines where /dev/kmsg may not be read, and those of services."""
+"""The system's own journal: Linux's lines where /dev/kmsg may not be read, and those of services."""
 
 import json
 from collections.abc import Collection
@@ -17,7 +17,7 @@ def look_at_kernel(since_ns: int, pids: Collection[int], *, until_ns: int = 0) -
     """Return the same as `kernel_log.look`, by way of `journalctl`, also of an earlier boot. Blocks for some time."""
     until = [f"--until=@{until_ns // 1_000_000_000 + UNTIL_SLACK_S}"] if until_ns else []
     entries = read_entries(["_TRANSPORT=kernel", *until], since_ns)
-    # A user who may not read the kernel's lines is shown an empty journal.
+    # A user who may not read Linux's lines is shown an empty journal.
     if not entries:
         return Unseen(because="neither the Linux kernel log nor the system's journal can be read", remedy=REMEDY)
     return understand(entries, pids)
@@ -40,7 +40,7 @@ def parse_entries(text: str) -> list[Entry]:
             at_us, message = int(fields["__REALTIME_TIMESTAMP"]), fields["MESSAGE"]
         except (ValueError, KeyError, TypeError):
             continue
-        # A program may write into the kernel log too, but not in the kernel's name.
+        # A program may write into the kernel log too, but not in Linux's name.
         is_trusted = "_SYSTEMD_UNIT" in fields or fields.get("SYSLOG_FACILITY", "0") == "0"
         if is_trusted and isinstance(message, str):
             found.append(Entry(at_ns=1000 * at_us, text=message))

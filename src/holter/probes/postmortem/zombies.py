@@ -83,7 +83,7 @@ class Zombies:
             return None
         if stat.exit_code:
             return ExitStatus(status=stat.exit_code, source="zombie-stat")
-        return read_zombie(pid, followed.started, proc=self._proc)  # a 0 may be the kernel's way to refuse it
+        return read_zombie(pid, followed.started, proc=self._proc)  # a 0 may be Linux's way to refuse it
 
 
 def _is_told(stat: Stat) -> bool:

@@ -6,9 +6,10 @@ import msgspec
 
 from holter.console.screen import without_colours
 from holter.errors import NoRun
+from holter.model.records import Console
 from holter.server.query.consoles import ShownLine, last_lines, next_hit, some_lines
 from holter.server.transport.routing import Route, Visit
-from holter.storage.console import ConsoleRange
+from holter.storage.console import ConsoleRange, Gap
 
 STREAMS = {1: "stdout", 2: "stderr"}
 MOST_LINES = 10_000
@@ -46,12 +47,18 @@ class LineJson(msgspec.Struct, frozen=True):
 
 
 class ConsoleJson(msgspec.Struct, frozen=True):
-    """Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`."""
+    """Lines, how many their transcript has, and which transcripts there are; `hit` is the one looked for `around`.
+
+    `total` counts the lines in its `gaps` too, which were not kept.
+    """
 
     total: int
     transcripts: list[str]
     lines: list[LineJson]
     hit: int | None = None
+    gaps: list[Gap] = []
+    streams: dict[str, str] = {}
+    """Where there are no lines at all: how `stdout` and `stderr` were kept, in the words of the `Console` record."""
 
 
 def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
@@ -62,16 +69,25 @@ def console(visit: Visit, asked: AskedConsole) -> ConsoleJson:
         raise NoRun(f"there is no run {asked.run[:128]!r}")
     name = asked.transcript or (names[0] if names else "")
     total = _total(visit, asked.run, name)
+    hit = None
     if asked.around is not None:
         hit = next_hit(storage, asked.run, transcript=name, text=asked.search, after=asked.after)
         lines = [] if hit is None else _lines_around(visit, asked, name, hit)
-        return ConsoleJson(total, names, [_line(each, has_colour=asked.colours) for each in lines], hit)
-    if asked.tail is not None and not asked.transcript:
+    elif asked.tail is not None and not asked.transcript:
         lines = last_lines(storage, asked.run, count=asked.tail, text=asked.search)
     else:
         wanted = _range(asked)
         lines = some_lines(storage, asked.run, transcript=name, wanted=wanted) if name in names else []
-    return ConsoleJson(total, names, [_line(each, has_colour=asked.colours) for each in lines])
+    shown = [_line(each, has_colour=asked.colours) for each in lines]
+    streams = {} if total else _streams(visit, asked.run)
+    return ConsoleJson(total, names, shown, hit, storage.console.gaps(asked.run, name), streams)
+
+
+def _streams(visit: Visit, run: str) -> dict[str, str]:
+    """As the last process said of which holter does not read along elsewhere."""
+    said = [msgspec.convert(event.fields, Console) for event in visit.services.storage.console.events(run, ["Console"])]
+    own = [each for each in said if "launcher" not in (each.stdout, each.stderr)]
+    return {"stdout": own[-1].stdout, "stderr": own[-1].stderr} if own else {}
 
 
 def _lines_around(visit: Visit, asked: AskedConsole, name: str, hit: int, /) -> list[ShownLine]:

@@ -24,14 +24,14 @@ class AskedEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def events(visit: Visit, asked: AskedEvents) -> Reply:
-    """What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`; `reset` after a gap"""
+    """What changes, while it changes: `run`, `rows`, `console`, `verdict`, `removed`, `views`; `reset` after a gap"""
     services = visit.services
     if services.changes.readers >= MOST_STREAMS:
         raise Refused(503, "too many live streams", do="close some pages", retry_s=30)
     sent = visit.headers.get("last-event-id", "")
     after = int(sent) if sent.isdecimal() and len(sent) < 19 else asked.after
-    wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run))
     visitor = visit.who
+    wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run), visitor.user)
     stream = services.changes.follow(
         after,
         wanted,

@@ -4,10 +4,12 @@ from typing import Annotated
 
 import msgspec
 
+from holter.catalog.judge.verdict import read_explanation
 from holter.model.run_row import RunRow
 from holter.model.state import CRASHED, FAILED, PREEMPTED, RUNNING
+from holter.server.ingest.followed_run import judged_words
 from holter.server.query.briefs import RunBrief, brief_of
-from holter.server.query.deaths import each_once
+from holter.server.query.deaths import By, FaultyHost, Share, each_once, faulty_hosts, hours_lost, shares, week_starts
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filters import All, Among, Compare, Filter
 from holter.storage.runs import SortKey
@@ -15,6 +17,8 @@ from holter.storage.runs import SortKey
 DAY_S = 86400
 MOST_SHOWN = 200
 MOST_ALIVE = 2000
+MOST_COUNTED = 100_000
+MOST_NEW = 8
 WARNINGS = ("WARN", "ERROR")
 _DEAD = Among("state", (CRASHED, FAILED, PREEMPTED))
 Limit = Annotated[int, msgspec.Meta(ge=1, le=5000)]
@@ -55,6 +59,38 @@ class AskedCrashes(msgspec.Struct, frozen=True):
 
     project: str | None = None
     limit: Limit = 500
+    since: float = 0.0
+
+
+class AskedDeaths(msgspec.Struct, frozen=True):
+    """Of one project, or of all; of so many weeks, this one too, which begin on Monday `east_s` east of Greenwich."""
+
+    project: str | None = None
+    weeks: Annotated[int, msgspec.Meta(ge=1, le=520)] = 12
+    by: By = "cause"
+    east_s: Annotated[float, msgspec.Meta(ge=-DAY_S, le=DAY_S)] = 0.0
+
+
+class NewDeath(msgspec.Struct, frozen=True):
+    """A run that died, and the verdict in one sentence, where there is one."""
+
+    run: RunBrief
+    title: str
+
+
+class Deaths(msgspec.Struct, frozen=True, kw_only=True):
+    """What died of how many runs that ended in some weeks, and what that cost.
+
+    `weeks` has when each began; shares and hosts with the most come first.
+    """
+
+    weeks: list[float]
+    runs: int
+    deaths: int
+    hours_lost: float
+    shares: list[Share]
+    hosts: list[FaultyHost]
+    newest: list[NewDeath]
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -95,7 +131,7 @@ def needs_attention(visit: Visit, asked: Nothing) -> NeedsAttention:
 
 def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
     """Deaths by cause and place, with the hours that they cost"""
-    where: Filter = _DEAD if asked.project is None else All((_DEAD, Compare("project", "=", asked.project)))
+    where = All((_DEAD, *_of_project(asked.project), *_ended_since(asked.since)))
     grouped: dict[tuple[str, str], list[RunBrief]] = {}
     for row in _deaths(visit, where, asked.limit):
         grouped.setdefault((row.cause or "unknown", _place(visit, row)), []).append(brief_of(row))
@@ -110,6 +146,36 @@ def list_crashes(visit: Visit, asked: AskedCrashes) -> Crashes:
         for (cause, place), runs in grouped.items()
     ]
     return Crashes(sorted(groups, key=lambda group: -group.hours_lost))
+
+
+def list_deaths(visit: Visit, asked: AskedDeaths) -> Deaths:
+    """What died in some weeks, of what and where, and the hours that it cost"""
+    starts = week_starts(visit.services.now(), asked.weeks, east_s=asked.east_s)
+    among = (*_of_project(asked.project), *_ended_since(starts[0]))
+    deaths = _deaths(visit, All((_DEAD, *among)), MOST_COUNTED)
+    return Deaths(
+        weeks=starts,
+        runs=_count(visit, All(among)),
+        deaths=len(deaths),
+        hours_lost=hours_lost(deaths),
+        shares=shares(deaths, starts, by=asked.by),
+        hosts=faulty_hosts(deaths),
+        newest=[NewDeath(brief_of(row), _title(visit, row)) for row in deaths[:MOST_NEW]],
+    )
+
+
+def _of_project(project: str | None) -> tuple[Filter, ...]:
+    return () if project is None else (Compare("project", "=", project),)
+
+
+def _ended_since(since: float) -> tuple[Filter, ...]:
+    return (Compare("ended_at", ">=", since),) if since else ()
+
+
+def _title(visit: Visit, row: RunRow) -> str:
+    words = judged_words(visit.services.storage, row.id)
+    explained = read_explanation(words[-1]) if words else None
+    return explained.diagnosis.title if explained is not None else ""
 
 
 def _project(visit: Visit, name: str, count: int) -> Project:
@@ -159,4 +225,5 @@ ROUTES = [
     Route(method="GET", path="/projects", touches="listing", answer=list_projects, result=Projects),
     Route(method="GET", path="/attention", touches="listing", answer=needs_attention, result=NeedsAttention),
     Route(method="GET", path="/crashes", touches="listing", answer=list_crashes, asked=AskedCrashes, result=Crashes),
+    Route(method="GET", path="/deaths", touches="listing", answer=list_deaths, asked=AskedDeaths, result=Deaths),
 ]

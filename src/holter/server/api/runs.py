@@ -8,8 +8,8 @@ import msgspec
 from holter.catalog.change.command_journal import as_command, write_down
 from holter.catalog.change.removal import UNTOUCHED_S, protection
 from holter.catalog.change.trash import weigh
+from holter.catalog.read.loaded_run import MAIN, LoadedRun
 from holter.catalog.read.resuming import resume_command
-from holter.catalog.read.run_view import MAIN, LoadedRun
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
@@ -20,7 +20,7 @@ from holter.server.domain.removal import remove_run
 from holter.server.query.briefs import RunBrief, brief_of, marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filter_text import parse_query
-from holter.storage.filters import Compare
+from holter.storage.filters import All, Among, Compare, Filter, Not
 from holter.storage.run_fields import COLUMNS, PREFIXES
 from holter.storage.runs import PLAIN_FIELDS
 from holter.wire.odd_numbers import in_words
@@ -34,10 +34,14 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 class AskedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas."""
+    """Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
+
+    `without` names runs that are left out, by their ids.
+    """
 
     project: str | None = None
     filter: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
+    without: Text = ""
     sort: Text = ""
     offset: Count = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 50
@@ -129,8 +133,10 @@ def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
         if column not in COLUMNS and not column.startswith(PREFIXES):
             raise UsageError(f"no column {column!r}: there are {', '.join(PLAIN_FIELDS)}, config.… and summary.…")
     services = visit.services
-    of_project = Compare("project", "=", asked.project) if asked.project is not None else None
-    query = services.question(where=of_project, start=asked.offset, count=asked.limit)
+    where: list[Filter] = [] if asked.project is None else [Compare("project", "=", asked.project)]
+    if asked.without:
+        where.append(Not(Among("id", tuple(asked.without.split(",")))))
+    query = services.question(where=All(tuple(where)) if where else None, start=asked.offset, count=asked.limit)
     page = visit.runs.query(parse_query(query, where=asked.filter, sort=asked.sort))
     return RunTable(page.total or 0, [brief_of(row, columns) for row in page.runs])
 
@@ -159,7 +165,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
 
 def _told(loaded: LoadedRun) -> dict[str, Any]:
     """What the journals say of a run beside its row."""
-    is_kernel = loaded.view.kind == KERNEL
+    is_kernel = loaded.row.kind == KERNEL
     return {
         "because": loaded.outcome.because,
         "facts": in_words(loaded.facts),
@@ -168,9 +174,9 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "attempts": _attempts(loaded),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
-        "masked": loaded.view.masked,
-        "cause_mark": loaded.view.cause_mark,
-        "resume_command": resume_command(loaded.view.id, [] if is_kernel else loaded.command, facts=loaded.facts),
+        "masked": loaded.row.masked,
+        "cause_mark": loaded.row.cause_mark,
+        "resume_command": resume_command(loaded.row.id, [] if is_kernel else loaded.command, facts=loaded.facts),
     }
 
 
@@ -197,9 +203,9 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
 def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
     """Remove a run for good; not one that is alive. What is still sent of it is refused"""
     loaded = _when_settled(visit, asked.run)
-    is_settled = loaded.is_settled or (asked.force and loaded.view.state != RUNNING)
+    is_settled = loaded.is_settled or (asked.force and loaded.row.state != RUNNING)
     # A person has looked at it: nobody has to wait until it was left alone for a while.
-    because = protection(weigh(loaded.view, is_settled=is_settled), time.time() + UNTOUCHED_S)
+    because = protection(weigh(loaded.row, is_settled=is_settled), time.time() + UNTOUCHED_S)
     if because:
         do = "stop it first; force=true for one that is lost"
         if not is_settled and _is_dead(loaded):
@@ -220,11 +226,11 @@ def _when_settled(visit: Visit, run: str) -> LoadedRun:
 
 
 def _is_dead(loaded: LoadedRun) -> bool:
-    return loaded.outcome.is_final and loaded.view.state != RUNNING
+    return loaded.outcome.is_final and loaded.row.state != RUNNING
 
 
 def _write(loaded: LoadedRun, edited: Edited) -> None:
-    if not write_down(loaded.view.directory, [edited], opened=as_command(loaded.view.id, loaded.view.attempt)):
+    if not write_down(loaded.row.directory, [edited], opened=as_command(loaded.row.id, loaded.row.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
 
 
@@ -239,10 +245,10 @@ def _attempts(loaded: LoadedRun) -> list[Attempt]:
 
 def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: LoadedRun, /) -> Attempt:
     ends = [exits.get(each.journal) or each.last_at_ns for each in found]
-    is_newest = number == loaded.view.attempt
+    is_newest = number == loaded.row.attempt
     has_finished = any(isinstance(record, Finished) for each in found for record in each.said)
-    state = loaded.view.state if is_newest else "finished" if has_finished else "ended"
-    ended_at = loaded.view.ended_at if is_newest else max(ends, default=0) / 1e9 or None
+    state = loaded.row.state if is_newest else "finished" if has_finished else "ended"
+    ended_at = loaded.row.ended_at if is_newest else max(ends, default=0) / 1e9 or None
     return Attempt(
         attempt=number,
         started_at=min(each.opened.at_ns for each in found) / 1e9,

@@ -133,12 +133,12 @@ def list_causes(visit: Visit, asked: Nothing) -> Causes:
 def stop_run(visit: Visit, asked: StopWish) -> Stopping:
     """Ask a running run to stop"""
     loaded = visit.services.verdicts.load(asked.run)
-    if loaded.view.state != RUNNING:
+    if loaded.row.state != RUNNING:
         raise Refused(409, f"run {asked.run} has ended already", why=loaded.outcome.because)
     wish = StopRequest(
-        by=visit.who.name, at_ns=visit.services.clock.now_ns(), reason=asked.reason, attempt=loaded.view.attempt
+        by=visit.who.name, at_ns=visit.services.clock.now_ns(), reason=asked.reason, attempt=loaded.row.attempt
     )
-    write_stop_request(loaded.view.directory, wish)
+    write_stop_request(loaded.row.directory, wish)
     return Stopping(asked=True)
 
 

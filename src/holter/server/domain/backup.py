@@ -13,14 +13,15 @@ from holter.server.ingest.index_place import index_directory
 from holter.server.security.keyring import SECRETS
 
 # Of the index only what nothing can give back.
-BLOBS = "blobs"
+IRREPLACEABLE = ("blobs", "settings")
 
 
 def make_backup(data: str, target: str, *, environ: Mapping[str, str]) -> int:
-    """Copy runs, uploaded files and keys to a new directory; returns how many bytes. Raises UsageError, OSError.
+    """Copy runs, uploaded files, keys and settings to a new directory; returns how many bytes.
 
     Any prefix of a journal is readable, so nobody has to stop writing. The rest of the index is left out: the first
     server that opens the copy makes it again. The copy has its name only when it is complete.
+    Raises UsageError, OSError.
     """
     if os.path.exists(target):
         raise UsageError(f"{target} exists: a backup needs a name of its own")
@@ -34,8 +35,9 @@ def make_backup(data: str, target: str, *, environ: Mapping[str, str]) -> int:
         for folder in ("runs", DELETIONS, SECRETS):
             copied += _copy_tree(os.path.join(data, folder), os.path.join(partial, folder))
         # Behind the runs: a blob that a run has a name for was there before its name.
-        blobs = os.path.join(index_directory(data, environ), BLOBS)
-        copied += _copy_tree(blobs, os.path.join(partial, "index", BLOBS))
+        for folder in IRREPLACEABLE:
+            source = os.path.join(index_directory(data, environ), folder)
+            copied += _copy_tree(source, os.path.join(partial, "index", folder))
         os.rename(partial, target)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

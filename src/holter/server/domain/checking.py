@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from holter.catalog.read.damage import find_damage
-from holter.catalog.read.run_view import load_run
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.loaded_run import load_run
+from holter.catalog.read.machines import Machines
 from holter.errors import HolterError, NoBlob, StorageError
 from holter.journal.rundir import is_run_id, run_directory
 from holter.model.clock import Clock
@@ -116,7 +116,7 @@ class Check:
             yield Finding(run=run, what=f"the index can't be read: {error}", do=_REBUILD)
 
     def _differences(self, run: str, row: RunRow, expected: Storage) -> Iterator[Finding]:
-        followed = FollowedRun(run, run_directory(self._data, run), storage=expected, sightings=Sightings())
+        followed = FollowedRun(run, run_directory(self._data, run), storage=expected, machines=Machines())
         now_ns = self._clock.now_ns()
         while followed.read(now_ns).has_more:
             pass

@@ -88,7 +88,7 @@ class Housekeeper(threading.Thread):
         """Delete it, unless something was added to it since, whatever the index says."""
         try:
             loaded = self._services.verdicts.load(run)
-            candidate = weigh(loaded.view, is_settled=loaded.view.state != RUNNING)
+            candidate = weigh(loaded.row, is_settled=loaded.row.state != RUNNING)
         except (HolterError, OSError):
             return False
         age_s = self._now() - candidate.touched_at

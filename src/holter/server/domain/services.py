@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from holter.catalog.change.deletions import Deletions
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.machines import Machines
 from holter.errors import StorageDamaged, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
 from holter.model.clock import Clock
@@ -22,7 +22,7 @@ from holter.server.ingest.quota import FILES, Unpacking
 from holter.server.ingest.uploads import name_all
 from holter.server.live.changes import Changes
 from holter.server.live.follower import Follower
-from holter.server.live.verdict_cache import VerdictCache
+from holter.server.live.verdicts import Verdicts
 from holter.server.process.access_log import AccessLog
 from holter.server.process.complaints import Complaints
 from holter.server.process.crowd import Crowd
@@ -106,16 +106,16 @@ class Services:
         storage, self.runs = self._open_storage()
         self.storage: Storage = msgspec.structs.replace(storage, runs=self.runs)
         self.changes = Changes(time.time_ns() // 1_000_000)
-        sightings = Sightings()
-        self.verdicts = VerdictCache(
+        machines = Machines()
+        self.verdicts = Verdicts(
             self.data,
             storage=self.storage,
             lateness=lambda: self.lateness,
             changes=self.changes,
-            sightings=sightings,
+            machines=machines,
             asks_again=settings.kind == "ui",
         )
-        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=lateness, sightings=sightings)
+        self.ingest = Ingest(self.data, self.storage, clock=self.clock, lateness=lateness, machines=machines)
         self.follower = Follower(
             self.ingest,
             self.storage,

@@ -9,7 +9,9 @@ import msgspec
 from holter.model.run_row import RunRow
 from holter.server.security.rights import Rights
 from holter.storage.filters import All, Among, Filter, Not
+from holter.storage.run_fields import flat_fields
 from holter.storage.runs import RunPage, RunQuery, RunStore, Seen
+from holter.storage.tallies import GroupPage, GroupQuery
 
 if TYPE_CHECKING:
     from holter.storage.opening import Closable
@@ -52,6 +54,14 @@ class KnownRuns:
         """As the store does."""
         return self._store.query(query)
 
+    def groups(self, query: GroupQuery) -> GroupPage:
+        """As the store does."""
+        return self._store.groups(query)
+
+    def fields(self, project: str | None = None) -> Sequence[str]:
+        """As the store does."""
+        return self._store.fields(project)
+
     def projects(self) -> Mapping[str, int]:
         """As the store does."""
         return self._store.projects()
@@ -88,12 +98,28 @@ class VisibleRuns:
 
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
-        parts: list[Filter] = [] if query.where is None else [query.where]
+        return self._store.query(msgspec.structs.replace(query, where=self._of_theirs(query.where)))
+
+    def groups(self, query: GroupQuery) -> GroupPage:
+        """How runs fall into groups."""
+        return self._store.groups(msgspec.structs.replace(query, where=self._of_theirs(query.where)))
+
+    def fields(self, project: str) -> Sequence[str]:
+        """Every `config.…` and `summary.…` that some run of a project has."""
+        if not self._rights.is_limited:
+            return self._store.fields(project)
+        if self._rights.only is not None:
+            rows = [row for run in self._rights.only if (row := self.get(run)) is not None and row.project == project]
+            return sorted({name for row in rows for name in flat_fields(row)})
+        return [] if project in self._rights.hidden else self._store.fields(project)
+
+    def _of_theirs(self, where: Filter | None) -> Filter | None:
+        parts: list[Filter] = [] if where is None else [where]
         if self._rights.hidden:
             parts.append(Not(Among("project", tuple(sorted(self._rights.hidden)))))
         if self._rights.only is not None:
             parts.append(Among("id", tuple(sorted(self._rights.only))))
-        return self._store.query(msgspec.structs.replace(query, where=All(tuple(parts))) if parts else query)
+        return All(tuple(parts)) if parts else None
 
     def projects(self) -> Mapping[str, int]:
         """How many runs each project has."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from holter.catalog.read.run_view import PROGRAM
+from holter.catalog.read.loaded_run import PROGRAM
 from holter.journal.columns import read_packed
 from holter.journal.decoding import Told
 from holter.journal.rows import Schema

@@ -7,8 +7,7 @@ from functools import partial
 import msgspec
 
 from holter.catalog.judge.verdict import as_record, judge, read_explanation
-from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import (
+from holter.catalog.read.loaded_run import (
     PROGRAM,
     LoadedRun,
     awaited_verdicts,
@@ -16,7 +15,8 @@ from holter.catalog.read.run_view import (
     process_of,
     put_together,
 )
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.machines import Machines
+from holter.catalog.read.rules_stamp import rules_stamp
 from holter.errors import NewerJournal, StorageError
 from holter.journal.decoding import Told
 from holter.journal.digest import Digest, GrowingDigest
@@ -61,15 +61,17 @@ class Change(msgspec.Struct):
 class FollowedRun:
     """One run's journals and transcripts, and how far they are in the ports. Used by one thread."""
 
-    def __init__(self, run: str, directory: str, *, storage: Storage, sightings: Sightings) -> None:
+    def __init__(self, run: str, directory: str, *, storage: Storage, machines: Machines) -> None:
         self.run = run
         self.touched_ns = 0
         """When something new was last read."""
+        self.read_ns = 0
+        """When somebody last looked for that."""
         self.trouble: dict[str, str] = {}
         """Journals that can't be read, with the reason."""
         self._directory = directory
         self._storage = storage
-        self._sightings = sightings
+        self._machines = machines
         self._journals: dict[str, GrowingDigest] = {}
         self._unknown = 0
         self._heard: dict[str, tuple[tuple[int, int], int]] = {}
@@ -87,6 +89,7 @@ class FollowedRun:
         is new, None where the directory has to be looked at.
         """
         change = Change(self.run)
+        self.read_ns = now_ns
         is_first = not self._journals
         if received is None or not self._read_received(received, change):
             self._read_directory(change, is_received=received is not None)
@@ -238,7 +241,7 @@ class FollowedRun:
             before = self._heard.get(digest.journal)
             if before is not None and before[0] == mark:
                 continue
-            self._sightings.note(digest)
+            self._machines.note(digest)
             first_ns = max(seen_ns, written.get(digest.opened.host, 0)) if is_first else now_ns
             self._heard[digest.journal] = (mark, min(now_ns, first_ns) if before is None else now_ns)
 
@@ -252,7 +255,7 @@ class FollowedRun:
         """The boots of a machine from which other runs sent something since."""
         digests = self._digests()
         own = [last_seen_ns(each, digests) for each in digests if each.opened.host == host]
-        return self._sightings.since(host, max(own, default=0))
+        return self._machines.since(host, max(own, default=0))
 
     def _written_by_host(self, digests: list[Digest]) -> dict[str, int]:
         """When the journals of each host were last written to."""
@@ -272,7 +275,7 @@ class FollowedRun:
         if loaded is None:
             return None
         words = judged_words(self._storage, self.run)
-        judged = judge(loaded, self._sightings, words=words)
+        judged = judge(loaded, self._machines, words=words)
         if judged.explanation not in map(read_explanation, words):
             keep_verdict(self._storage, judged)
         return judged
@@ -282,7 +285,7 @@ def keep_verdict(storage: Storage, judged: LoadedRun) -> None:
     """Have whoever asks read it in the index. Raises StorageError."""
     if (record := as_record(judged)) is not None:
         event = Event(record.at_ns, OURS, 0, type(record).__name__, msgspec.to_builtins(record))
-        storage.console.add_events(judged.view.id, [event])
+        storage.console.add_events(judged.row.id, [event])
 
 
 def judged_words(storage: Storage, run: str) -> list[Judged]:
@@ -292,12 +295,12 @@ def judged_words(storage: Storage, run: str) -> list[Judged]:
 
 def with_verdict(row: RunRow, loaded: LoadedRun | None) -> RunRow:
     """The row with how and why the run ended; as it was where it has not, or can't be read. Pure."""
-    if loaded is None or loaded.view.state == RUNNING:
+    if loaded is None or loaded.row.state == RUNNING:
         return row
     if row.state == RUNNING:
-        return msgspec.structs.replace(row, cause=loaded.view.cause)
+        return msgspec.structs.replace(row, cause=loaded.row.cause)
     rules = loaded.explanation.rules if loaded.explanation else ""
-    told = loaded.view.told(["state", "because", "cause", "mark"])
+    told = loaded.row.told(["state", "because", "cause", "mark"])
     return msgspec.structs.replace(row, **told, rules=rules or row.rules)
 
 

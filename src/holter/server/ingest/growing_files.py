@@ -90,7 +90,7 @@ class GrowingFile:
 class Disk:
     """The files of one directory that are written to at the moment. Used by one thread at a time.
 
-    After a sync that failed, the kernel may drop what it could not write and call the next sync of that file good; ext4
+    After a sync that failed, Linux may drop what it could not write and call the next sync of that file good; ext4
     loses also what is written to the same place again. So such a file is cut to what the disk had taken, and before it
     is used again, another takes its place.
     """

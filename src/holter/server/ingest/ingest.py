@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from holter.catalog.change.deletions import Deletions
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.machines import Machines
 from holter.catalog.read.unreadable import NAMELESS, reason_of, unreadable_row
 from holter.errors import OffsetGap, StorageError
 from holter.journal.rundir import run_directory
@@ -28,7 +28,7 @@ _S = 1_000_000_000
 ROW_EVERY_NS = 2 * _S
 # A run whose processes nobody here can see is quiet when nothing came for so long.
 QUIET_AFTER_NS = 120 * _S
-# One that has ended is left alone sooner.
+# One that has ended is left alone sooner. What is left alone was looked at so long after its last change.
 SETTLED_AFTER_NS = 10 * _S
 LOOK_AT_QUIET_EVERY_NS = 5 * _S
 # How long one `tick` may read, and how long it may write rows: whoever asks meanwhile should not notice.
@@ -53,7 +53,7 @@ class Ingest:
         *,
         clock: Clock,
         lateness: Lateness | None = None,
-        sightings: Sightings | None = None,
+        machines: Machines | None = None,
     ) -> None:
         self.trouble: dict[str, str] = {}
         """Runs that are left alone until the next look at all, with the reason."""
@@ -65,7 +65,7 @@ class Ingest:
         self._storage = storage
         self._clock = clock
         self._lateness = lateness or Lateness()
-        self._sightings = sightings or Sightings()
+        self._machines = machines or Machines()
         self._received = ReceivedRuns(data)
         self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
@@ -74,7 +74,7 @@ class Ingest:
         """Rows that are to be written; one that could not be stays here."""
         seen = storage.runs.seen()
         self._quiet = QuietRuns(data, {run: at_ns for run, (at_ns, _) in seen.items()})
-        self._old_verdicts = OldVerdicts(data, storage, seen=seen, sightings=self._sightings)
+        self._old_verdicts = OldVerdicts(data, storage, seen=seen, machines=self._machines)
         self._is_hurried = False
         self._looked_ns = 0
         self._backlog = Backlog()
@@ -280,7 +280,7 @@ class Ingest:
         for run in runs:
             if run not in self._live and run not in self.trouble:
                 directory = run_directory(self._data, run)
-                self._live[run] = FollowedRun(run, directory, storage=self._storage, sightings=self._sightings)
+                self._live[run] = FollowedRun(run, directory, storage=self._storage, machines=self._machines)
                 self._quiet.stamps.setdefault(run, 0)
 
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:
@@ -326,7 +326,8 @@ class Ingest:
         try:
             projected = followed.project(now_ns, self.lateness)
             is_quiet = now_ns - followed.touched_ns > QUIET_AFTER_NS
-            stamp_ns = followed.stamp_ns() if is_quiet or followed.is_settled else now_ns
+            is_over = followed.is_settled or (is_quiet and not (projected and projected.is_open))
+            stamp_ns = followed.stamp_ns() if is_over else now_ns
         except OSError:  # removed meanwhile
             return
         except StorageError:
@@ -335,8 +336,8 @@ class Ingest:
             self._give_up(run, error)
             return
         self._rows_put[run] = now_ns
-        is_over = followed.is_settled and now_ns - stamp_ns > SETTLED_AFTER_NS
-        if is_over or (is_quiet and not (projected and projected.is_open)):
+        # What was written after the last look at it must not count as seen.
+        if is_over and abs(followed.read_ns - stamp_ns) > SETTLED_AFTER_NS:
             self._settle(run, stamp_ns)
         if projected is None:
             if followed.is_nameless and run not in self.unreadable:

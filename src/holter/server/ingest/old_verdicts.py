@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from holter.catalog.judge.verdict import judge_anew
+from holter.catalog.read.loaded_run import put_together, read_digests
+from holter.catalog.read.machines import Machines
 from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import put_together, read_digests
-from holter.catalog.read.sightings import Sightings
 from holter.errors import JournalError, StorageError
 from holter.journal.rundir import run_directory
 from holter.model.run_row import RunRow
@@ -26,10 +26,10 @@ class OldVerdicts:
     Used by one thread. Whatever is alive is judged when it ends, and is none of them.
     """
 
-    def __init__(self, data: str, storage: Storage, *, seen: Mapping[str, Seen], sightings: Sightings) -> None:
+    def __init__(self, data: str, storage: Storage, *, seen: Mapping[str, Seen], machines: Machines) -> None:
         self._data = data
         self._storage = storage
-        self._sightings = sightings
+        self._machines = machines
         old = [(at_ns, run) for run, (at_ns, rules) in seen.items() if at_ns and rules != rules_stamp()]
         self._waiting = deque(run for _, run in sorted(old, reverse=True))
 
@@ -69,6 +69,6 @@ class OldVerdicts:
             return row
         if loaded is None or loaded.by_itself.state in (RUNNING, FINISHED):
             return with_verdict(row, loaded)
-        judged = judge_anew(loaded, self._sightings)
+        judged = judge_anew(loaded, self._machines)
         keep_verdict(self._storage, judged)
         return with_verdict(row, judged)

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from holter.catalog.read.rules_stamp import rules_stamp
-from holter.catalog.read.run_view import (
+from holter.catalog.read.loaded_run import (
     awaited_processes,
     counted_marks,
     last_seen_ns,
@@ -15,6 +14,7 @@ from holter.catalog.read.run_view import (
     row_of,
     witnesses,
 )
+from holter.catalog.read.rules_stamp import rules_stamp
 from holter.journal.digest import Digest
 from holter.model.bounds import LARGEST, within
 from holter.model.run_row import RunRow

@@ -4,7 +4,7 @@ import bisect
 import os
 from typing import NamedTuple
 
-from holter.console.files import BOTH, Mark, Piece, list_transcripts, read_marks
+from holter.console.files import BOTH, Mark, Piece, lines_before, list_transcripts, read_marks
 from holter.console.screen import Screen
 from holter.model.secrets import masked
 from holter.storage.console import ConsoleBatch
@@ -34,7 +34,7 @@ class GrowingIndex:
         """The mark at a place and all behind it."""
         added = read_marks(self.piece, skip=self._count)
         self._count += len(added)
-        self._marks += added
+        self._marks += [mark for mark in added if mark.stream]
         del self._marks[: max(0, _count_up_to(self._marks, place) - 1)]
         return self._marks
 
@@ -83,8 +83,7 @@ class TranscriptFeed:
             index = self._indexes[name] = GrowingIndex(piece)
         marks = index.from_place(read.at - piece.base)
         lines: list[tuple[int, int, str]] = []
-        if read.at > read.start:
-            lines.append((_mark_at(marks, 0).at_ns, BOTH, f"… {read.at - read.start:,} bytes were not kept …"))
+        missed = read.at - read.start
         # What ends a piece, or fills all that we read at once, is shown as a line, whether it is ended or not.
         whole = read.data.rfind(b"\n") + 1
         if not whole and (len(read.data) == CHUNK_BYTES or not is_last):
@@ -97,7 +96,9 @@ class TranscriptFeed:
             lines.append((mark.at_ns, mark.stream, _shown(line)))
             place += len(line) + 1
         stop = self._offsets[name] = read.at + whole
-        return ConsoleBatch(self._run, name, read.start, stop, tuple(lines), _shown(data[whole:][-MOST_LINE:]))
+        rest = _shown(data[whole:][-MOST_LINE:])
+        first = lines_before(piece) if missed and read.at == piece.base else None
+        return ConsoleBatch(self._run, name, read.start, stop, tuple(lines), rest, missed, first)
 
 
 def _mark_at(marks: list[Mark], place: int) -> Mark:

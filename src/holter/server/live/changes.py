@@ -24,6 +24,8 @@ class Change(msgspec.Struct, frozen=True):
     run: str
     project: str
     data: bytes
+    user: str | None = None
+    """The only one who is told of it; None for all."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -31,10 +33,14 @@ class Wanted(msgspec.Struct, frozen=True):
 
     project: str | None = None
     runs: Collection[str] = ()
+    user: str = ""
+    """Who wants them."""
 
     def has(self, change: Change) -> bool:
         """Whether this is one of them."""
         if self.project is not None and change.project != self.project:
+            return False
+        if change.user not in (None, self.user):
             return False
         return not self.runs or change.run in self.runs
 
@@ -53,13 +59,17 @@ class Changes:
         self._readers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._is_closed = False
 
-    def note(self, kind: str, run: str, *, project: str, data: object) -> int:
-        """Take in a change; what it replaces is not sent any more. Returns its number, which a dict gets as `seq`."""
+    def note(self, kind: str, run: str, *, project: str, data: object, user: str | None = None) -> int:
+        """Take in a change; what it replaces is not sent any more. Returns its number, which a dict gets as `seq`.
+
+        One that is about no run is about its project, for all or for one user.
+        """
+        about = run or f"{project}\n{user}"
         with self._lock:
             self.seq += 1
-            self._newest.pop((kind, run), None)
+            self._newest.pop((kind, about), None)
             said = {**data, "seq": self.seq} if isinstance(data, dict) else data
-            self._newest[kind, run] = Change(self.seq, kind, run, project, msgspec.json.encode(said))
+            self._newest[kind, about] = Change(self.seq, kind, run, project, msgspec.json.encode(said), user)
             if len(self._newest) > MOST_CHANGES:
                 self._forgotten_seq = self._newest.popitem(last=False)[1].seq
             readers = list(self._readers.items())

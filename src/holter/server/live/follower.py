@@ -18,7 +18,7 @@ from holter.model.state import RUNNING
 from holter.server.ingest.followed_run import Change
 from holter.server.ingest.ingest import Ingest
 from holter.server.live.changes import Changes
-from holter.server.live.verdict_cache import VerdictCache
+from holter.server.live.verdicts import Verdicts
 from holter.server.query.briefs import RunBrief, brief_of
 from holter.storage.filters import Compare
 from holter.storage.opening import Storage
@@ -44,7 +44,7 @@ class Follower(threading.Thread):
         storage: Storage,
         *,
         changes: Changes,
-        verdicts: VerdictCache,
+        verdicts: Verdicts,
         complain: Callable[[str], None],
     ) -> None:
         super().__init__(name="holter-follower", daemon=True)

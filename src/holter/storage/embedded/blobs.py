@@ -1,7 +1,6 @@
 """Blobs in a directory, each in a file named by its digest; the names that runs have for them in SQLite."""
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import os
@@ -10,9 +9,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from holter.errors import DigestMismatch, NoBlob, StorageFull, UsageError
+from holter.errors import DigestMismatch, NoBlob, UsageError
 from holter.journal.rundir import make_private, sync_directory
 from holter.storage.embedded.database import Database
+from holter.storage.embedded.full_disk import full_disk_told
 
 SCRIPTS = (
     """
@@ -26,7 +26,6 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20
 # Whoever began to send a blob and did not come back for so long does not: its file has changed since.
 ABANDONED_S = 7 * 86400.0
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class DirectoryBlobs:
@@ -44,7 +43,7 @@ class DirectoryBlobs:
         if (size := self.size(digest)) is not None:
             return size
         staged = self._staged(digest)
-        with _full_disk_told(self._staging), _alone_with(staged, os.O_CREAT) as file:
+        with full_disk_told(self._staging), _alone_with(staged, os.O_CREAT) as file:
             if (size := self.size(digest)) is not None:  # somebody else sent it meanwhile
                 os.unlink(staged)
                 return size
@@ -60,7 +59,7 @@ class DirectoryBlobs:
             return
         staged = self._staged(digest)
         try:
-            with _full_disk_told(self._directory), _alone_with(staged) as file:
+            with full_disk_told(self._directory), _alone_with(staged) as file:
                 self._seal(digest, staged, file)
         except FileNotFoundError:
             if self.size(digest) is None:  # else somebody else was quicker
@@ -191,13 +190,3 @@ def _remove_abandoned(staging: str) -> None:
             with contextlib.suppress(OSError):  # somebody else did
                 if time.time() - entry.stat().st_mtime > ABANDONED_S:
                     os.unlink(entry.path)
-
-
-@contextlib.contextmanager
-def _full_disk_told(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise StorageFull(f"{place} can't be written ({error.strerror}): make room on its disk") from error
-        raise

@@ -10,7 +10,7 @@ import zstandard
 
 from holter.console.screen import without_colours
 from holter.errors import OffsetGap, StorageDamaged
-from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event
+from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
 from holter.storage.embedded.database import Database
 from holter.storage.matching import ascii_lower
 
@@ -26,6 +26,11 @@ SCRIPTS = (
         run TEXT NOT NULL, digest BLOB NOT NULL, at_ns INTEGER NOT NULL, journal TEXT NOT NULL, offset INTEGER NOT NULL,
         kind TEXT NOT NULL, fields BLOB NOT NULL, PRIMARY KEY (run, digest)) WITHOUT ROWID;
     CREATE INDEX event_time ON event (run, at_ns, journal, offset);
+    """,
+    """
+    CREATE TABLE gap (
+        transcript INTEGER NOT NULL, first INTEGER NOT NULL, lines INTEGER NOT NULL, size_bytes INTEGER NOT NULL,
+        PRIMARY KEY (transcript, first)) WITHOUT ROWID;
     """,
 )
 # A block grows up to this many lines: a terminal at a slow program's pace must not make a row for each line.
@@ -58,10 +63,14 @@ class SqliteConsole:
                 return
             if batch.start != offset:
                 raise OffsetGap(f"the console of {batch.run} has come to {offset}, not {batch.start}", offset)
-            self._add(connection, number, count, lines=list(batch.lines))
+            first = max(count, batch.first or 0)
+            if batch.missed:
+                gap = (number, count, first - count, batch.missed)
+                connection.execute("INSERT OR REPLACE INTO gap VALUES (?, ?, ?, ?)", gap)
+            self._add(connection, number, first, lines=list(batch.lines))
             connection.execute(
                 "UPDATE transcript SET offset = ?, lines = ?, rest = ?, rest_ns = ? WHERE number = ?",
-                (batch.stop, count + len(batch.lines), batch.rest, batch.lines[-1][0] if batch.lines else 0, number),
+                (batch.stop, first + len(batch.lines), batch.rest, batch.lines[-1][0] if batch.lines else 0, number),
             )
 
     def transcripts(self, run: str) -> dict[str, int]:
@@ -84,6 +93,16 @@ class SqliteConsole:
                 lines = self._forwards(connection, number, wanted=wanted)
                 return _first([*ending], lines, wanted=wanted)
             return _last(ending, self._backwards(connection, number, wanted=wanted), wanted=wanted)
+
+    def gaps(self, run: str, transcript: str) -> list[Gap]:
+        """What was not kept."""
+        with self._database.read() as connection:
+            found = connection.execute(
+                "SELECT first, g.lines, size_bytes FROM gap g JOIN transcript t ON t.number = g.transcript"
+                " WHERE t.run = ? AND t.name = ? ORDER BY first",
+                (run, transcript),
+            )
+            return [Gap(*gap) for gap in found]
 
     def add_events(self, run: str, events: Sequence[Event]) -> None:
         """Keep events."""
@@ -111,9 +130,9 @@ class SqliteConsole:
     def delete(self, run: str) -> None:
         """Forget the run."""
         with self._database.write() as connection:
-            connection.execute(
-                "DELETE FROM block WHERE transcript IN (SELECT number FROM transcript WHERE run = ?)", (run,)
-            )
+            for table in ("block", "gap"):
+                numbers = "SELECT number FROM transcript WHERE run = ?"
+                connection.execute(f"DELETE FROM {table} WHERE transcript IN ({numbers})", (run,))
             connection.execute("DELETE FROM transcript WHERE run = ?", (run,))
             connection.execute("DELETE FROM event WHERE run = ?", (run,))
 
@@ -127,7 +146,8 @@ class SqliteConsole:
         last = connection.execute(
             "SELECT first, count, lines FROM block WHERE transcript = ? ORDER BY first DESC LIMIT 1", (number,)
         ).fetchone()
-        if last is not None and last[1] + len(lines) <= BLOCK and len(last[2]) < _BLOCK_BYTES:
+        is_next = last is not None and last[0] + last[1] == count
+        if is_next and last[1] + len(lines) <= BLOCK and len(last[2]) < _BLOCK_BYTES:
             count, lines = last[0], _unpacker()(last[2]) + lines
         for start in range(0, len(lines), BLOCK):
             part = lines[start : start + BLOCK]

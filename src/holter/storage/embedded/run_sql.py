@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, assert_never
 
-from holter.storage.filters import All, Among, Any, Compare, Filter, Not, Value
+from holter.storage.filters import All, Among, Any, Compare, Filter, Mentions, Not, Value
 from holter.storage.matching import ascii_lower
 from holter.storage.run_fields import NUMBERS, PREFIXES
 from holter.storage.runs import RunQuery, SortKey
@@ -43,6 +43,8 @@ class RunSql:
             "crashed_ns": int(query.lateness.crashed_s * 1e9),
         }
         self._number_of_key = number_of_key
+        self.is_search = False
+        """Whether all texts are looked at: then once, for all pages and their number."""
         parts = list(_conditions(query.where))
         written = [self._filter(part) for part in parts]
         self.where = " AND ".join(written) or "1"
@@ -70,8 +72,21 @@ class RunSql:
                 return _joined([self._filter(part) for part in filtered.parts], "AND")
             case Any():
                 return _joined([self._filter(part) for part in filtered.parts], "OR")
+            case Mentions():
+                return self._mentions(filtered)
             case _:
                 assert_never(filtered)
+
+    def _mentions(self, said: Mentions) -> str:
+        # One look at all texts, and a set of runs, cost less than to look each run up.
+        self.is_search = True
+        needle = self._name(ascii_lower(said.text))
+        found = f"r.number IN (SELECT w.run FROM words w WHERE INSTR(w.text, {needle}) > 0)"
+        if said.number is None:
+            return f"({found})"
+        equal = f"v.key = k.number AND v.num = {self._name(said.number)}"
+        keys = f"key k CROSS JOIN kv v INDEXED BY kv_num ON {equal} WHERE k.name GLOB 'config.*'"
+        return f"({found} OR r.number IN (SELECT v.run FROM {keys}))"
 
     def _compare(self, field: str, operator: str, value: Value) -> str:
         if operator.startswith("!"):
@@ -80,7 +95,7 @@ class RunSql:
             return self._compare_kv(self._number_of_key(field), operator, value)
         if field == "tags":
             return self._compare_tags(operator, value)
-        column = _FIELDS.get(field, f"r.{field}")
+        column = column_of(field)
         if value is None:
             return f"({column} IS NULL)" if operator == "=" else "0"
         is_text = field not in NUMBERS
@@ -141,13 +156,18 @@ class RunSql:
                 joins.append("")
                 order.append(f"r.started_ns{down}")  # never missing, and there is an index
             else:
-                column = _FIELDS.get(key.field, f"r.{key.field}")
+                column = column_of(key.field)
                 joins.append("")
                 order.append(f"{column} IS NULL, {column}{down}")
         self.joins, self.order = "".join(joins), ", ".join([*order, "r.id"])
         self.other_joins = "".join(joins[1:])
         down = " DESC" if keys and keys[0].is_descending else ""
         self.walked_order = ", ".join([f"s0.num{down}", *order[1:], "r.id"])
+
+
+def column_of(field: str) -> str:
+    """What a field that is no prefix's is in SQL; with the parameters of a `RunSql`."""
+    return _FIELDS.get(field, f"r.{field}")
 
 
 def _conditions(filtered: Filter | None) -> Iterator[Filter]:

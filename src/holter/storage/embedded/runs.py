@@ -1,9 +1,10 @@
 """Runs in one SQLite file: a narrow row for each, its whole row beside it, and every configured and summary value."""
 
+import contextlib
 import os
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,9 +12,13 @@ import msgspec
 from holter.errors import StorageDamaged, StorageError, UsageError
 from holter.model.run_row import RunRow
 from holter.storage.embedded.database import Database
+from holter.storage.embedded.run_groups import read_fields, read_members
 from holter.storage.embedded.run_sql import Driver, RunSql
+from holter.storage.grouping import gather
+from holter.storage.matching import SEARCHED, ascii_lower
 from holter.storage.run_fields import PREFIXES, Plain, flat_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
+from holter.storage.tallies import GroupPage, GroupQuery
 
 SCRIPTS = (
     """
@@ -40,6 +45,14 @@ SCRIPTS = (
     """,
     "ALTER TABLE run ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE run ADD COLUMN ahead_ns INTEGER NOT NULL DEFAULT 0",
+    # All that a search looks at, as one text in small letters.
+    """
+    CREATE TABLE words (run INTEGER PRIMARY KEY, text TEXT NOT NULL);
+    INSERT INTO words SELECT number, LOWER(id || char(10) || IFNULL(name, '') || char(10) || IFNULL(notes, '')
+        || char(10) || IFNULL(host, '') || char(10) || IFNULL(tags, '') || char(10) || IFNULL((
+            SELECT GROUP_CONCAT(v.text, char(10)) FROM kv v INDEXED BY kv_run JOIN key k ON k.number = v.key
+            WHERE v.run = r.number AND v.text IS NOT NULL AND k.name GLOB 'config.*'), '')) FROM run r
+    """,
 )
 _COLUMNS = (
     "id project name entity group_name job_type notes tags tags_json host attempt state because late_state late_because"
@@ -51,6 +64,10 @@ _UPSERT = (
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
     " WHERE excluded.version >= run.version RETURNING number"
 )
+_WORDS = (
+    "INSERT INTO words (run, text) VALUES (?, ?)"
+    " ON CONFLICT (run) DO UPDATE SET text = excluded.text WHERE text != excluded.text"
+)
 # What SQLite says of a question that is too much for it.
 _TOO_MUCH = ("parser stack overflow", "Expression tree is too large")
 # What was put last, so that only what changed is written; the newest runs are those that change.
@@ -59,6 +76,8 @@ MOST_REMEMBERED = 4096
 FEW_RUNS, FEW_TO_COUNT = 4000, 20_000
 # A page so far down is as costly as all before it: what comes next is found with it, for those who scroll on.
 DEEP, AHEAD, AHEAD_NS = 1000, 4000, 1_000_000_000
+# Of a search all are found at once, as each look at all texts costs the same.
+MOST_FOUND = 1_000_000
 # Longer text is found by what it contains at the beginning.
 MOST_TEXT = 1000
 
@@ -75,11 +94,12 @@ class _Stretch(NamedTuple):
     start: int
     numbers: list[int]
     total: int | None
+    is_last: bool
+    """Whether nothing comes behind them."""
 
     def has(self, query: RunQuery) -> bool:
         end = self.start + len(self.numbers)
-        is_last = len(self.numbers) < AHEAD
-        return self.start <= query.start and (query.start + query.count <= end or is_last)
+        return self.start <= query.start and (query.start + query.count <= end or self.is_last)
 
 
 class SqliteRuns:
@@ -113,18 +133,23 @@ class SqliteRuns:
 
     def query(self, query: RunQuery) -> RunPage:
         """A page of runs."""
-        try:
+        with _bearable():
             return self._query(query)
-        except StorageError as error:
-            if str(error.__cause__).startswith(_TOO_MUCH):
-                said = "the filter is nested too deeply, or too long: take brackets, 'not' or names out of it"
-                raise UsageError(said) from error
-            raise
+
+    def groups(self, query: GroupQuery) -> GroupPage:
+        """How runs fall into groups."""
+        with _bearable(), self._database.read() as connection:
+            return gather(read_members(connection, query, lambda name: self._number_of(connection, name)), query)
+
+    def fields(self, project: str | None = None) -> list[str]:
+        """Every name that some run has a value under."""
+        with self._database.read() as connection:
+            return read_fields(connection, project)
 
     def _query(self, query: RunQuery) -> RunPage:
         with self._database.read() as connection:
             sql = RunSql(query, lambda name: self._number_of(connection, name))
-            if query.start < DEEP:
+            if query.start < DEEP and not sql.is_search:
                 numbers = self._page(connection, sql, query)
                 total = _count(connection, sql) if query.is_counted else None
             else:
@@ -150,6 +175,7 @@ class SqliteRuns:
             number = "(SELECT number FROM run WHERE id = ?)"
             connection.execute(f"DELETE FROM kv WHERE run = {number}", (run,))
             connection.execute(f"DELETE FROM whole WHERE run = {number}", (run,))
+            connection.execute(f"DELETE FROM words WHERE run = {number}", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))
 
     def close(self) -> None:
@@ -163,6 +189,7 @@ class SqliteRuns:
         number = found[0][0]
         connection.execute("INSERT OR REPLACE INTO whole (run, row) VALUES (?, ?)", (number, _encode(row)))
         flat = flat_fields(row)
+        connection.execute(_WORDS, (number, _words(row, flat)))
         before = self._remembered(connection, row.id, number)
         changed = {name: value for name, value in flat.items() if before.get(name) != value}
         connection.executemany(
@@ -206,10 +233,14 @@ class SqliteRuns:
         is_old = known is None or known.version != version or abs(query.now_ns - known.now_ns) > AHEAD_NS
         if known is None or is_old or known.question != question or not known.has(query):
             # People scroll in both directions.
-            start = max(0, query.start - AHEAD // 4)
-            wide = msgspec.structs.replace(query, start=start, count=query.start - start + max(AHEAD, query.count))
-            total = _count(connection, sql) if query.is_counted else None
-            known = _Stretch(question, version, query.now_ns, start, self._page(connection, sql, wide), total)
+            start = 0 if sql.is_search else max(0, query.start - AHEAD // 4)
+            count = MOST_FOUND if sql.is_search else query.start - start + max(AHEAD, query.count)
+            numbers = self._page(connection, sql, msgspec.structs.replace(query, start=start, count=count))
+            total = None
+            if query.is_counted:
+                total = len(numbers) if len(numbers) < count and start == 0 else _count(connection, sql)
+            is_last = len(numbers) < count
+            known = _Stretch(question, version, query.now_ns, start, numbers, total, is_last)
             self._ahead[id(connection)] = known
         first = query.start - known.start
         return known.numbers[first : first + query.count], known.total
@@ -217,7 +248,7 @@ class SqliteRuns:
     def _page(self, connection: sqlite3.Connection, sql: RunSql, query: RunQuery) -> list[int]:
         limit = f"LIMIT {max(query.count, 0)} OFFSET {max(query.start, 0)}"
         driver = _driver(connection, sql, most=FEW_RUNS)
-        if driver is None and query.sort and query.sort[0].field.startswith(PREFIXES):
+        if driver is None and not sql.is_search and query.sort and query.sort[0].field.startswith(PREFIXES):
             # Walks the index of the finite values from its end; stops as soon as the page is full.
             key = self._number_of(connection, query.sort[0].field)
             found = connection.execute(
@@ -233,6 +264,24 @@ class SqliteRuns:
             f"SELECT r.number FROM {runs}{sql.joins} WHERE {where} ORDER BY {sql.order} {limit}", sql.parameters
         ).fetchall()
         return [number for [number] in found]
+
+
+@contextlib.contextmanager
+def _bearable() -> Iterator[None]:
+    try:
+        yield
+    except StorageError as error:
+        if str(error.__cause__).startswith(_TOO_MUCH):
+            said = "the filter is nested too deeply, or too long: take brackets, 'not' or names out of it"
+            raise UsageError(said) from error
+        raise
+
+
+def _words(row: RunRow, flat: Mapping[str, Plain]) -> str:
+    configured = [
+        value[:MOST_TEXT] for name, value in flat.items() if type(value) is str and name.startswith("config.")
+    ]
+    return ascii_lower("\n".join([*(getattr(row, name) for name in SEARCHED), *row.tags, *configured]))
 
 
 def _driver(connection: sqlite3.Connection, sql: RunSql, *, most: int) -> Driver | None:

@@ -1,4 +1,4 @@
-"""The embedded engine: `sqlite:DIRECTORY` keeps everything in SQLite files and a folder of blobs below that directory.
+"""The embedded engine: `sqlite:DIRECTORY` keeps everything in SQLite files and two folders below that directory.
 
 Needs no server and no other process; several processes may open the same directory. It must be on a local disk: SQLite
 shares memory between processes, and network file systems do not.
@@ -12,6 +12,7 @@ from holter.storage.embedded.console import SqliteConsole
 from holter.storage.embedded.database import discard, is_sound
 from holter.storage.embedded.runs import SqliteRuns
 from holter.storage.embedded.series import SqliteSeries
+from holter.storage.embedded.settings import DirectorySettings
 
 TEST_URL = "sqlite:{directory}"
 INDEX_FILES = ("runs.db", "series.db", "console.db")
@@ -35,6 +36,11 @@ def open_console(url: str) -> SqliteConsole:
 def open_blobs(url: str) -> DirectoryBlobs:
     """The blobs."""
     return DirectoryBlobs(_directory(url))
+
+
+def open_settings(url: str) -> DirectorySettings:
+    """The settings."""
+    return DirectorySettings(_directory(url))
 
 
 def discard_index(url: str) -> None:

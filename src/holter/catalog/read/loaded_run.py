@@ -60,7 +60,7 @@ LEAVES_WITHIN_NS = 900_000_000_000
 class LoadedRun(msgspec.Struct, kw_only=True):
     """A run with all that its journals say, for `show` and `why`."""
 
-    view: RunRow
+    row: RunRow
     outcome: Outcome
     digests: list[Digest]
     facts: dict[str, Any]
@@ -121,7 +121,7 @@ def put_together(
     have_ended = all(settle_process(each, now_ns=now_ns, lateness=lateness).is_final for each in seen)
     is_settled = have_ended and not _may_hear_more(digests, seen, is_well=by_itself.state == FINISHED)
     return LoadedRun(
-        view=msgspec.structs.replace(row, duration_s=duration_s),
+        row=msgspec.structs.replace(row, duration_s=duration_s),
         outcome=outcome,
         by_itself=by_itself,
         digests=digests,
@@ -170,11 +170,15 @@ def process_of(each: Digest) -> ProcessIdentity:
 
 
 def last_seen_ns(each: Digest, digests: list[Digest]) -> int:
-    """When a process last wrote, or a sidecar last saw it alive."""
+    """When a process last wrote, or a sidecar last saw it alive.
+
+    A sidecar that measured after its last beat would have said who had gone by then.
+    """
     here = [other for other in digests if other.opened.host == each.opened.host]
-    beats = [other.beat.at_ns for other in here if other.beat and process_of(each).pid in other.beat.pids]
-    words = [record.at_ns for record in each.said]
-    return max([each.opened.at_ns, each.last_at_ns, *words, *beats])
+    watching = [other for other in here if other.beat and process_of(each).pid in other.beat.pids]
+    seen = [at_ns for other in watching if other.beat for at_ns in (other.beat.at_ns, other.last_at_ns)]
+    words = [record.at_ns for record in (*each.said, each.cell, each.cell_ended) if record is not None]
+    return max([each.opened.at_ns, each.last_at_ns, *words, *seen])
 
 
 def newest_clients(digests: list[Digest]) -> list[Digest]:

@@ -14,8 +14,8 @@ from holter.catalog.change.command_journal import may_write
 from holter.catalog.judge.inquiry import inquire
 from holter.catalog.judge.verdict import judge, read_explanation
 from holter.catalog.present.explanation import as_json, told
-from holter.catalog.read.run_view import ASKED_WITHIN_NS, LoadedRun, put_together, read_digests
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.loaded_run import ASKED_WITHIN_NS, LoadedRun, put_together, read_digests
+from holter.catalog.read.machines import Machines
 from holter.errors import HolterError, NoRun, StorageError
 from holter.journal.digest import Digest
 from holter.journal.rundir import is_run_id, run_directory
@@ -29,12 +29,12 @@ from holter.server.live.changes import Changes
 from holter.storage.opening import Storage
 
 
-class VerdictCache:
+class Verdicts:
     """Thread-safe.
 
     Args:
         storage: has the verdicts, and knows when something was last heard of each run, by our own clock.
-        sightings: what other runs tell about the machines.
+        machines: what other runs tell about the machines.
         asks_again: whether those who may know more by now about a death on this machine are asked, once for each run,
             as `holter why` does; what they say comes later as a change.
     """
@@ -46,14 +46,14 @@ class VerdictCache:
         storage: Storage,
         lateness: Callable[[], Lateness],
         changes: Changes,
-        sightings: Sightings,
+        machines: Machines,
         asks_again: bool = False,
     ) -> None:
         self._data = data
         self._storage = storage
         self._lateness = lateness
         self._changes = changes
-        self._sightings = sightings
+        self._machines = machines
         self._lock = threading.Lock()
         self._causes: dict[str, tuple[Any, ...]] = {}
         self._waiting: set[str] = set()
@@ -126,8 +126,8 @@ class VerdictCache:
     def _judged(self, loaded: LoadedRun) -> LoadedRun:
         words: Sequence[Judged] = ()
         with contextlib.suppress(StorageError):
-            words = judged_words(self._storage, loaded.view.id)
-        return judge(loaded, self._sightings, words=words)
+            words = judged_words(self._storage, loaded.row.id)
+        return judge(loaded, self._machines, words=words)
 
     def _their_now(self, run: str, digests: Sequence[Digest]) -> int:
         """The time by the clock of a run's machine, where that matters."""

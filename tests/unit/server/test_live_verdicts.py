@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.judge import verdict
-from holter.catalog.read.sightings import Sightings
+from holter.catalog.read.machines import Machines
 from holter.model.clock import Clock
 from holter.model.evidence import Evidence
 from holter.model.records import Exited, Looked, Marked
 from holter.model.state import Lateness
 from holter.model.verdicts import Diagnosis
 from holter.server.ingest.ingest import Ingest
-from holter.server.live import verdict_cache as module
+from holter.server.live import verdicts as module
 from holter.server.live.changes import Changes
-from holter.server.live.verdict_cache import VerdictCache
+from holter.server.live.verdicts import Verdicts
 from holter.storage.opening import Storage, open_storage
 from tests.unit.catalog.journals import BEGAN_NS, Journal, age, alive, dead, named
 
@@ -30,8 +30,8 @@ def storage() -> Iterator[Storage]:
 
 
 @pytest.fixture
-def verdicts(tmp_path: Path, storage: Storage) -> Iterator[VerdictCache]:
-    made = VerdictCache(str(tmp_path), storage=storage, lateness=Lateness, changes=Changes(1), sightings=Sightings())
+def verdicts(tmp_path: Path, storage: Storage) -> Iterator[Verdicts]:
+    made = Verdicts(str(tmp_path), storage=storage, lateness=Lateness, changes=Changes(1), machines=Machines())
     yield made
     made.close()
 
@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Evidence]:
 
 @pytest.mark.usefixtures("run")
 def test_the_ingest_judges_once_and_everybody_reads_that(
-    tmp_path: Path, storage: Storage, verdicts: VerdictCache, asked: list[Evidence], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, storage: Storage, verdicts: Verdicts, asked: list[Evidence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Ingest(str(tmp_path), storage, clock=Clock()).catch_up()
     assert len(asked) == 1
@@ -72,12 +72,12 @@ def test_the_ingest_judges_once_and_everybody_reads_that(
     told = verdicts.verdict("r1")
     assert (told["state"], told["cause"]) == ("crashed", "killed")
     assert told == verdicts.verdict("r1")
-    assert verdicts.load("r1").view.cause == "killed"
+    assert verdicts.load("r1").row.cause == "killed"
     assert len(asked) == 1
 
 
 def test_what_comes_later_is_in_the_next_one(
-    tmp_path: Path, storage: Storage, verdicts: VerdictCache, run: Path, asked: list[Evidence]
+    tmp_path: Path, storage: Storage, verdicts: Verdicts, run: Path, asked: list[Evidence]
 ) -> None:
     ingest = Ingest(str(tmp_path), storage, clock=Clock())
     ingest.catch_up()
@@ -95,12 +95,12 @@ def test_what_comes_later_is_in_the_next_one(
 
 
 @pytest.mark.usefixtures("run")
-def test_before_the_ingest_has_seen_a_run_its_journals_are_asked(verdicts: VerdictCache) -> None:
+def test_before_the_ingest_has_seen_a_run_its_journals_are_asked(verdicts: Verdicts) -> None:
     assert verdicts.verdict("r1")["cause"] == "killed"
 
 
 def test_of_a_living_run_a_verdict_is_made_whenever_somebody_asks(
-    tmp_path: Path, storage: Storage, verdicts: VerdictCache, asked: list[Evidence]
+    tmp_path: Path, storage: Storage, verdicts: Verdicts, asked: list[Evidence]
 ) -> None:
     Journal(tmp_path / "runs" / "r2", alive()).say(named("n")).close()
     Ingest(str(tmp_path), storage, clock=Clock()).catch_up()

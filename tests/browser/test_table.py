@@ -1,0 +1,138 @@
+"""The table of runs: what its rows say, the baseline, what is searched, grouped and done to many at once."""
+
+import math
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.axe import serious_findings
+from tests.browser.crowds import write_dead, write_finished
+from tests.browser.gallery import gallery_in
+from tests.browser.watched import Watched
+from tests.e2e.programs import wait_until
+from tests.e2e.servers import Served
+
+LOSSES = {"fine": 1.25, "best of all": -3.5, "worse": 3.125, "odd": math.nan, "away": math.inf}
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def names(page: Page) -> list[str]:
+    return page.get_by_role("row").get_by_role("link").all_inner_texts()
+
+
+def choose(page: Page, name: str, item: str) -> None:
+    page.get_by_role("button", name=f"Menu of {name}", exact=True).click()
+    page.get_by_role("menuitem", name=item).click()
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Runs to look at in the project `table`; who changes some has a project of their own."""
+    with gallery_in(tmp_path_factory.mktemp("gallery")) as server:
+        for at, (name, loss) in enumerate(LOSSES.items()):
+            write_finished(
+                f"run{at}",
+                value=loss,
+                config={"lr": 0.1 * at, "net": {"depth": at % 2}},
+                project="table",
+                name=name,
+                tags=("sweep", f"tag{at}"),
+                notes="the one that Ada asked for" if name == "worse" else "",
+            )
+        write_dead("dead", project="table")
+        wait_until(lambda: server.get("/runs", project="table", filter="state != running")["total"] == 6)
+        yield server
+
+
+@pytest.fixture
+def server(gallery: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    monkeypatch.setenv("HOLTER_DIR", gallery.home)
+    return gallery
+
+
+def test_rows_say_how_runs_ended_and_stand_beside_the_baseline(watched: Watched) -> None:
+    page = watched.open("/p/table?cols=summary.loss,config.lr")
+    expect(row(page, "dead")).to_contain_text("Failed")
+    expect(row(page, "odd")).to_contain_text("NaN")
+    expect(row(page, "away")).to_contain_text("Inf")
+    expect(page.get_by_text("Showing 6 of 6")).to_be_visible()
+    page.get_by_role("button", name="loss", exact=True).click()
+    expect(page).to_have_url(re.compile(r"sort=summary\.loss"))
+    wait_until(lambda: names(page)[:4] == ["best of all", "dead", "fine", "worse"])
+    choose(page, "fine", "Set as baseline")
+    expect(page).to_have_url(re.compile("baseline=run0"))
+    expect(row(page, "fine")).to_contain_text("Baseline")
+    wait_until(lambda: names(page)[:3] == ["fine", "best of all", "dead"])
+    expect(row(page, "best of all").locator(".away")).to_have_text("−4.7500 to baseline")
+    expect(row(page, "best of all").locator(".away")).to_have_class(re.compile("good"))
+    expect(row(page, "worse").locator(".away")).to_have_text("+1.8750 to baseline")
+    expect(row(page, "odd").locator(".away")).to_have_count(0)
+    choose(page, "odd", "Pin to the top")
+    wait_until(lambda: names(page)[:3] == ["fine", "odd", "best of all"])
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_label("Highlight the best value").check()
+    page.get_by_role("button", name="Done").click()
+    expect(row(page, "best of all").locator(".best")).to_have_text("0.5000")
+    expect(page.locator(".best")).to_have_count(1)
+    assert serious_findings(page) == []
+    page.reload()
+    wait_until(lambda: names(page)[:3] == ["fine", "odd", "best of all"])
+    expect(page.get_by_text("Showing 6 of 6")).to_be_visible()
+    for key in ("j", "j", "j", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_label("Select best of all")).to_be_checked()
+    choose(page, "fine", "Remove the baseline")
+    expect(page.get_by_text("Baseline", exact=True)).to_have_count(0)
+
+
+def test_words_search_and_conditions_become_chips(watched: Watched) -> None:
+    page = watched.open("/p/table?cols=summary.loss")
+    field = page.get_by_label("Search runs")
+    for words, found in {
+        "best": ["best of all"],
+        "ADA": ["worse"],
+        "tag3": ["odd"],
+        "run0": ["fine"],
+        '"best of"': ["best of all"],
+        "0.4 away": ["away"],
+    }.items():
+        field.fill(words)
+        expect(page.get_by_role("row").get_by_role("link")).to_have_text(found)
+    expect(page.get_by_text("Showing 1 of 6")).to_be_visible()
+    expect(page).to_have_url(re.compile("find=0.4"))
+    page.reload()
+    expect(field).to_have_value("0.4 away")
+    wait_until(lambda: names(page) == ["away"])
+    page.get_by_role("button", name="Clear the search").click()
+    wait_until(lambda: len(names(page)) == 6)
+    field.fill("dep")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("config.net.depth ")
+    assert serious_findings(page) == []
+    page.get_by_role("option", name="= is", exact=True).click()
+    page.get_by_role("option", name="1 2", exact=True).click()
+    chip = page.get_by_role("button", name="net.depth = 1", exact=True)
+    expect(chip).to_be_visible()
+    expect(field).to_have_value("")
+    wait_until(lambda: sorted(names(page)) == ["best of all", "odd"])
+    field.fill("summary.loss < 100")
+    page.keyboard.press("Enter")
+    wait_until(lambda: names(page) == ["best of all"])
+    expect(page.get_by_role("button", name="loss < 100", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Remove the filter config.net.depth = 1").click()
+    wait_until(lambda: len(names(page)) == 4)
+    page.get_by_role("button", name="loss < 100", exact=True).click()
+    expect(field).to_have_value("summary.loss < 100")
+    wait_until(lambda: len(names(page)) == 6)
+    field.fill("")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.get_by_role("option", name="state").click()
+    page.get_by_role("option", name="= is", exact=True).click()
+    page.get_by_role("option", name="failed 1").click()
+    wait_until(lambda: names(page) == ["dead"])

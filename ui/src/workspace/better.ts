@@ -1,0 +1,13 @@
+/** Which way a metric is better, as far as its name tells. Pure. */
+export type Better = "low" | "high";
+
+const LOW = new Set("loss error err perplexity ppl nll bpb bpc mse rmse mae mape wer cer fid kl regret latency eer divergence".split(" "));
+const HIGH = new Set("acc accuracy f1 auc auroc auprc score reward return precision recall map iou miou dice bleu rouge psnr ssim r2 throughput utilization".split(" "));
+const RATE = /(win|success|pass|hit|solve)_?rates?$|_per_(s|sec|second)$|pass@\d+$/i;
+
+/** `val/loss` is better when it is low, `top1_acc` when it is high; null: nobody can tell. */
+export function betterOf(name: string): Better | null {
+  const words = `${name} ${name.replace(/([a-z])([A-Z])/g, "$1 $2")}`.toLowerCase().match(/[a-z]+\d?/g) ?? [];
+  if (words.some((word) => LOW.has(word) || word.endsWith("loss"))) return "low";
+  return RATE.test(name) || words.some((word) => HIGH.has(word) || HIGH.has(word.replace(/\d$/, ""))) ? "high" : null;
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { RunBrief } from "../src/api/client";
+import { betterOf } from "../src/workspace/better";
+import { cellText, differenceOf, digitsOf, endWords, progressWords } from "../src/workspace/cells";
+
+const run = (known: object): RunBrief => ({ id: "r", state: "finished", attempt: 1, tags: [], values: {}, started_at: 0, ended_at: 60, duration_s: 60, last_step: 1310, ...known }) as unknown as RunBrief;
+
+test("which way a metric is better is told by its name, or not at all", () => {
+  for (const name of ["summary.val/loss", "val_loss", "evalLoss", "valloss", "top1_error", "test/rmse", "eval/ppl"]) expect(betterOf(name), name).toBe("low");
+  for (const name of ["acc", "val/accuracy", "top1_acc", "eval/win_rate", "train/tokens_per_s", "f1", "mAP", "pass@1"]) expect(betterOf(name), name).toBe("high");
+  for (const name of ["epoch", "lr", "grad_norm", "glossary", "mapping"]) expect(betterOf(name), name).toBeNull();
+});
+
+test("the second line of a row says how it ended and how far it came", () => {
+  const dead = run({ state: "crashed", cause: "gpu-out-of-memory" });
+  expect([endWords(dead), progressWords(dead, 0)]).toEqual(["GPU out of memory", "step 1,310"]);
+  expect(endWords(run({ state: "preempted", cause: "scheduler-preempted" }))).toBe("Preempted");
+  expect(progressWords(run({ attempt: 2 }), 0)).toBe("1 min · resumed once");
+  expect(progressWords(run({ state: "failed", last_step: null }), 0)).toBe("1 min");
+});
+
+test("the numbers of a column end alike, and odd ones are written", () => {
+  const digits = digitsOf([1.2113, 0.3, "NaN", 0.00001]);
+  expect(digits).toBe(4);
+  const text = (value: unknown) => cellText(run({ values: { "summary.loss": value } }), "summary.loss", 0, digits);
+  expect([text(1.2), text(-0.5), text(0), text(0.00001), text("NaN"), text("-Infinity")]).toEqual(["1.2000", "−0.5000", "0.0000", "1e-5", "NaN", "−Inf"]);
+  expect([digitsOf([1, 2, 300]), digitsOf([123456.5]), digitsOf([57.25, 8]), digitsOf([])]).toEqual([null, null, 3, null]);
+});
+
+test("a metric stands beside the baseline's, and says whether it is better", () => {
+  expect(differenceOf("summary.loss", 1.1885, 1.2113, 4)).toEqual({ text: "−0.0228", isBetter: true });
+  expect(differenceOf("summary.acc", 0.5, 0.6, 4)).toEqual({ text: "−0.1000", isBetter: false });
+  expect(differenceOf("summary.epoch", 2, 3, null)).toEqual({ text: "−1", isBetter: false });
+  expect(differenceOf("summary.loss", 1, 1, 4)?.text).toBe("±0");
+  for (const [column, found] of [["config.lr", 2], ["summary.loss", "NaN"], ["summary.loss", undefined]] as const) expect(differenceOf(column, found, 1, 4)).toBeNull();
+});
