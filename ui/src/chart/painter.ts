@@ -252,7 +252,7 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
   }
   context.lineWidth = thin;
   context.globalAlpha = 0.22;
-  if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw && line.hasRaw !== false) strokeLine(context, frame, line, line.raw);
+  if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw && line.hasRaw !== false && !line.isBanded) strokeLine(context, frame, line, line.raw);
   context.globalAlpha = lines.length > WIDTHS.at(-1)![0] ? 0.7 : 1;
   for (const line of lines) {
     context.lineWidth = drawing.isQuick ? thin : lineWidthOf(line, lines.length, thin);
