@@ -2,8 +2,9 @@
 
 The index gets 1,000 runs of 30 parameters, of which a loss depends on two. The page of the project shows them on 8
 axes, 1600 × 1000; a range of a third of an axis is moved along it, 20 moves a second: the CPU time of all processes of
-the browser, less that of as long a rest, divided by the moves. The importance of all 30 parameters is asked for three
-times, each time of other runs, so that nothing is kept: the CPU time of the server's process, the median.
+the browser, less that of as long a rest, divided by the moves; the same for a mouse that is moved over the lines. The
+importance of all 30 parameters is asked for three times, each time of other runs, so that nothing is kept: the CPU time
+of the server's process, the median.
 """
 
 import json
@@ -17,7 +18,7 @@ from playwright.sync_api import Page
 from benchmarks.asked_server import Question
 from benchmarks.browsing import browser_cpu_s, chromium, enter, new_page
 from benchmarks.figures import Figure, Measured, median
-from benchmarks.page_charts import MOVE_EVERY_S, MOVES
+from benchmarks.page_charts import HOVER_MS, MOVE_EVERY_S, MOVES
 from benchmarks.plan import Plan
 from benchmarks.recorded_runs import API, Ui
 from holter.model.run_row import RunRow
@@ -52,6 +53,7 @@ def measure(plan: Plan) -> Measured:
             rest_s = browser_cpu_s() - began
             brush_s = _cpu_s_of_brush(page, moves)
             chosen = page.locator("article .tools").inner_text().split(" runs")[0]
+            hover_s = _cpu_s_of_moves(page, moves)
         importances = [_importance_ms(ui, without) for without in range(3)]
     finally:
         ui.close()
@@ -62,6 +64,12 @@ def measure(plan: Plan) -> Measured:
                 measured=(brush_s - rest_s) / moves * 1e3,
                 unit="ms",
                 at_most=BRUSH_MS,
+            ),
+            Figure(
+                name="parallel coordinates of 1,000 runs × 8 axes: a move of the mouse over them, CPU",
+                measured=(hover_s - rest_s) / moves * 1e3,
+                unit="ms",
+                at_most=HOVER_MS,
             ),
             Figure(
                 name="importance over 1,000 runs × 30 parameters, server CPU",
@@ -117,6 +125,17 @@ def _cpu_s_of_brush(page: Page, moves: int) -> float:
     used = browser_cpu_s() - before
     page.mouse.up()
     return used
+
+
+def _cpu_s_of_moves(page: Page, moves: int) -> float:
+    box = page.locator("article .plot").bounding_box()
+    assert box is not None
+    before, began = browser_cpu_s(), time.monotonic()
+    for move in range(moves):
+        x = box["x"] + box["width"] * (0.15 + 0.7 * move / moves)
+        page.mouse.move(x, box["y"] + box["height"] * (0.4 + 0.3 * (move % 2)))
+        time.sleep(max(0.0, began + (move + 1) * MOVE_EVERY_S - time.monotonic()))
+    return browser_cpu_s() - before
 
 
 def _importance_ms(ui: Ui, without: int) -> float:

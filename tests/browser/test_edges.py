@@ -158,3 +158,59 @@ def test_crashes_of_all_projects_are_a_page_from_everywhere(watched: Watched, se
     page.get_by_label("Time").select_option("This week")
     expect(page.get_by_role("region", name="No run has died in this time")).to_be_visible()
     assert serious_findings(page) == []
+
+
+EDGES = "node => { const box = node.getBoundingClientRect(); return [Math.round(box.left), Math.round(box.right)]; }"
+
+
+def test_where_memory_is_not_the_story_the_code_is_shown(watched: Watched, server: Served) -> None:
+    raised, fault = record(server, N="raised", RAISE="no file"), record(server, N="fault", FAULT="1")
+    page = watched.open(f"/p/vision/r/{raised}")
+    code = page.get_by_role("region", name="The line that raised")
+    expect(code.locator("[aria-current=true]")).to_have_text('16    raise ValueError(os.environ["RAISE"])')
+    expect(code).to_contain_text("<string>:16 in <module>")
+    expect(page.get_by_role("region", name="Last words")).to_be_visible()
+    expect(page.locator("canvas")).to_have_count(0)
+    assert serious_findings(page) == []
+    code.get_by_role("link", name="whole script").click()
+    expect(page.get_by_role("region", name="script.py")).to_contain_text("raise ValueError")
+    watched.open(f"/p/vision/r/{fault}")
+    expect(page.get_by_role("region", name="Where it was")).to_contain_text("in string_at")
+    expect(page.locator("canvas")).to_have_count(0)
+
+
+def test_a_run_has_one_width_in_the_middle_and_its_tabs_stay_where_they_are(watched: Watched, server: Served) -> None:
+    found = record(server, N="a-run-with-quite-a-long-name", RAISE="no file")
+    page = watched.open(f"/p/vision/r/{found}")
+    page.set_viewport_size({"width": 1920, "height": 900})
+    expect(page.get_by_role("region", name="Last words")).to_be_visible()
+    for part in (page.locator("header.head .inner"), page.locator(".diagnosis")):
+        assert part.evaluate(EDGES) == [240, 1680]
+    tabs = page.get_by_role("navigation", name="Parts of the run").get_by_role("link")
+    places = [tab.evaluate(EDGES) for tab in tabs.all()]
+    tabs.filter(has_text="Overview").click()
+    expect(page.get_by_role("heading", name="Environment")).to_be_visible()
+    assert [tab.evaluate(EDGES) for tab in tabs.all()] == places
+    page.set_viewport_size({"width": 390, "height": 800})
+    for name in ("Overview", "System", "Logs", "Files", "Diagnosis"):
+        tabs.filter(has_text=name).click()
+        expect(tabs.filter(has_text=name)).to_have_attribute("aria-current", "page")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        assert tabs.filter(has_text=name).evaluate(EDGES)[1] <= 390, name
+
+
+def test_a_runs_overview_begins_with_its_figures_attempts_and_changes(watched: Watched, server: Served) -> None:
+    found = record(server, N="again")
+    record(server, HOLTER_RUN_ID=found, HOLTER_RESUME="allow", N="again", STEPS="300")
+    page = watched.open(f"/p/vision/r/{found}/overview")
+    figures = page.get_by_role("region", name="Figures")
+    expect(figures).to_contain_text(re.compile(r"val/loss\s*0\.\d+\s*train/loss\s*0\.\d+"))
+    expect(figures).to_contain_text("step 499")
+    drawn = "nodes => nodes.every(node => (node.getAttribute('d') || '').length > 20)"
+    page.wait_for_function(f"({drawn})([...document.querySelectorAll('[aria-label=Figures] path')])")
+    attempts = page.get_by_role("region", name="Attempts")
+    expect(attempts).to_contain_text(re.compile(r"2 attempts · .* between them"))
+    expect(attempts.get_by_role("listitem")).to_have_count(2)
+    expect(page.get_by_role("region", name="Git")).to_contain_text(re.compile(r"commit \w{7}|outside a git work tree"))
+    expect(page.locator("header.head")).to_contain_text("resumed once, attempt 2")
+    assert serious_findings(page) == []

@@ -308,7 +308,7 @@ def test_dragging_zooms_all_charts_and_escape_takes_it_back(workspace: Page) -> 
     workspace.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=4)
     workspace.mouse.up()
     expect(workspace).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
-    expect(workspace.get_by_role("button", name="Zoom")).to_be_visible()
+    expect(workspace.get_by_role("button", name="Reset zoom")).to_be_visible()
     assert 100 < read_end(workspace, "train/accuracy") < 160
     workspace.keyboard.press("Escape")
     expect(workspace).not_to_have_url(re.compile("from="))

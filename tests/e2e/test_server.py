@@ -27,6 +27,7 @@ for step in range(int(os.environ.get("STEPS", "100"))):
 if os.environ.get("RAISE"):
     raise ValueError("boom")
 """
+ONE = {"count": 1, "mean": 0.01, "std": 0.0}
 ENDLESS = {"STEPS": "100000", "PAUSE": "0.05"}
 
 
@@ -65,6 +66,16 @@ def test_runs_are_listed_filtered_sorted_and_counted(server: Served) -> None:
     others = server.get("/runs", project="mnist", without=f"{good},nobody")
     assert (others["total"], [each["id"] for each in others["runs"]]) == (1, [bad])
     assert server.get("/runs", project="other") == {"total": 0, "runs": []}
+    assert [each["id"] for each in server.get("/runs", filter="GOOD 0.1")["runs"]] == [good]
+    assert {"config.lr", "summary.loss"} <= set(server.get("/fields", project="mnist")["fields"])
+    assert server.get("/groups", project="mnist", by="config.lr", columns="summary.loss", sort="-config.lr") == {
+        "total": 2,
+        "groups": [
+            {"value": value, "runs": 1, "states": {state: 1}, "columns": {"summary.loss": same}}
+            for value, state, same in [(0.2, "failed", ONE), (0.1, "finished", ONE)]
+        ],
+    }
+    assert server.http.get("/groups", params={"project": "mnist", "by": "sate"}).status_code == 400
     assert server.get("/projects")["projects"][0] | {"last_at": 0} == {
         "name": "mnist",
         "runs": 2,

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { RunBrief } from "../src/api/client";
 import { freeId, joinPanels, splitPanels, type Panel } from "../src/panels/address";
 import { absence, makeAxis, placeOf, valueAt } from "../src/panels/axis";
 import { brushText, filterText, insideOf, rangeText, readBrushes } from "../src/panels/brushing";
+import { figuresOf, gather } from "../src/panels/grouping";
 import { nearestLine } from "../src/panels/lines";
 import { readMarkdown, readSpans } from "../src/panels/markdown";
+import { colouring, rampOf } from "../src/panels/ramp";
 
 describe("panels in the address", () => {
   const panels: Panel[] = [
@@ -140,5 +143,37 @@ describe("text in Markdown", () => {
     for (const text of ["[a](javascript:alert(1))", "[a](data:text/html,x)", "<img src=x onerror=alert(1)>"]) {
       expect(JSON.stringify(readMarkdown(text))).not.toContain('"link"');
     }
+  });
+});
+
+describe("runs together", () => {
+  const run = (id: string, loss: unknown, net?: string) => ({ id, name: id, started_at: Number(id.slice(1)), state: "finished", values: { "summary.loss": loss, ...(net && { "config.net": net }) } }) as unknown as RunBrief;
+  const runs = [run("r1", 3, "a"), run("r2", 1, "a"), run("r3", "NaN", "b"), run("r4", undefined), run("r5", 8, "b")];
+
+  test("have a best, a newest and a mean of what is a number, and say what is none", () => {
+    const found = figuresOf(runs, "summary.loss");
+    expect([found.least?.id, found.most?.id, found.newest?.id]).toEqual(["r2", "r5", "r5"]);
+    expect([found.count, found.mean, found.median, found.missing, found.odd]).toEqual([3, 4, 3, 1, 1]);
+    expect(found.std).toBeCloseTo(Math.sqrt(13), 9);
+    expect(figuresOf([], "summary.loss")).toMatchObject({ count: 0, least: null, std: 0 });
+  });
+
+  test("are gathered by a column as charts gather them, those without it too", () => {
+    expect(gather(runs, "config.net").map(({ id, name, runs }) => [id, name, runs.length])).toEqual([
+      ['group "a"', "a", 2],
+      ['group "b"', "b", 2],
+      ["group null", "none", 1],
+    ]);
+  });
+
+  test("are coloured by themselves, by their group, or by a column; grey is who has nothing there", () => {
+    const asked = { column: "", group: "", isDark: false, grey: "grey", colourOf: (id: string) => id };
+    expect(colouring(runs, asked).colours[0]).toBe("r1");
+    expect(colouring(runs, { ...asked, group: "config.net" }).colours[0]).toBe('group "a"');
+    const { colours, axis } = colouring(runs, { ...asked, column: "summary.loss" });
+    expect([colours[2], colours[3], axis?.kind]).toEqual(["grey", "grey", "number"]);
+    expect(colours[1]).toBe(rampOf(false)[0]);
+    expect(colours[4]).toBe(rampOf(false).at(-1));
+    expect(new Set(colouring(runs, { ...asked, column: "config.net" }).colours).size).toBe(3);
   });
 });

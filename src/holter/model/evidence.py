@@ -6,17 +6,16 @@ Times are ns since 1970. Fields are only ever added, with a default: what a side
 
 import os
 import signal
+from collections.abc import Sequence
+from typing import Self
 
 import msgspec
 
+from holter.model.finding import Account, Finding
 from holter.model.records import Finished, Raised
 
 REQUESTS = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """With these, schedulers and people ask a program to save and leave."""
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What one source said. Kept in a journal as `Looked`, under the name of its source."""
 
 
 class Caught(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -211,6 +210,17 @@ class KernelLog(Finding, frozen=True, kw_only=True):
     tells_faults: bool = False
     """Linux writes down the faults of programs that have no handler for them: what is not there was none."""
 
+    @classmethod
+    def together(cls, found: Sequence[Self]) -> Self:
+        """All lines and kills, each once, in their order."""
+        kills = {(kill.pid, kill.text, kill.at_ns): kill for log in found for kill in log.kills}
+        lines = {(line.text, line.at_ns): line for log in found for line in log.lines}
+        return cls(
+            kills=tuple(sorted(kills.values(), key=lambda kill: kill.at_ns)),
+            lines=tuple(sorted(lines.values(), key=lambda line: line.at_ns)),
+            tells_faults=any(log.tells_faults for log in found),
+        )
+
 
 class Counters(Finding, frozen=True, kw_only=True):
     """Linux's out-of-memory counters when a process had just died, since the run began."""
@@ -286,7 +296,7 @@ class Surroundings(Finding, frozen=True, kw_only=True):
         return None if self.heeded is None else bool(REQUESTS.intersection(self.heeded))
 
 
-class Job(Finding, frozen=True, kw_only=True):
+class Job(Account, frozen=True, kw_only=True):
     """What a scheduler says about the job; the strongest word of several sources wins."""
 
     scheduler: str
@@ -308,7 +318,7 @@ class Job(Finding, frozen=True, kw_only=True):
     """The file that the job's output goes to, on whichever host; asked for while the job lived."""
 
 
-class HostEnd(Finding, frozen=True, kw_only=True):
+class HostEnd(Account, frozen=True, kw_only=True):
     """Whether the machine itself went down."""
 
     boot_id: str = ""
@@ -330,7 +340,7 @@ class OomDaemon(Finding, frozen=True, kw_only=True):
     """Their log lines about a process or cgroup of ours."""
 
 
-class GpuEvents(Finding, frozen=True, kw_only=True):
+class GpuEvents(Account, frozen=True, kw_only=True):
     """What NVML saw of the GPUs during the run."""
 
     xids: tuple[KernelLine, ...] = ()

@@ -1,6 +1,5 @@
 """What the sidecar last saw of a run, for the moment in which it can't be seen any more."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from holter.model.clock import Clock
@@ -121,11 +120,6 @@ class LastKnown:
                 self.outputs = {known: paths for known, paths in self.outputs.items() if known in self.readings}
             self._names[pid] = read_name(pid)
             self.outputs[pid] = read_outputs(pid)
-
-
-def places(directory: str, cwd: str) -> dict[str, str]:
-    """Where the disks of a run are, by the names that they have in its samples."""
-    return {"run": directory, "cwd": cwd, "tmp": os.environ.get("TMPDIR") or "/tmp", "shm": "/dev/shm"}
 
 
 def _has_let_go(reading: Reading) -> bool:

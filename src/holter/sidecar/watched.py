@@ -20,8 +20,9 @@ from holter.model.witnesses import witnesses_without
 from holter.probes.identity import ProcessIdentity, identify, is_alive, this_process
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.exit_witnesses import ExitWitnesses
+from holter.probes.postmortem.scene import Death
 from holter.probes.procfs import read_stat
-from holter.sidecar.autopsy import Autopsy, Death
+from holter.sidecar.autopsy import Autopsy
 from holter.sidecar.children import Children
 from holter.sidecar.consoles import ConsoleKeeper
 from holter.sidecar.counting import Counting

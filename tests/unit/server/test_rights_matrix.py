@@ -125,6 +125,7 @@ ROUTES: dict[str, str] = {
     "GET /runs/{run}/keys": "see",
     "GET /runs/{run}/points": "see",
     "GET /runs/{run}/verdict": "see",
+    "GET /runs/{run}/raised": "see",
     "PATCH /runs/{run}": "change",
     "POST /runs/{run}/marks": "change",
     "DELETE /runs/{run}/marks": "change",

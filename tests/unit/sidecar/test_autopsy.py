@@ -11,7 +11,8 @@ from holter.model.clock import Clock
 from holter.model.evidence import ALL_ASKED, Counters, MemoryLevel
 from holter.model.records import Looked, Record
 from holter.model.witnesses import KERNEL_LOG
-from holter.sidecar.autopsy import MOST_CHILDREN, Autopsy, Death
+from holter.probes.postmortem.scene import Death
+from holter.sidecar.autopsy import MOST_CHILDREN, Autopsy
 
 EXIT_1 = 1 << 8
 KILLED, TERMINATED, FAULTED = int(signal.SIGKILL), int(signal.SIGTERM), int(signal.SIGSEGV)

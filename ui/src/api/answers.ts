@@ -1,5 +1,5 @@
 /** Answers about runs that several parts of the page share. Their questions hold nothing of whoever asked first. */
-import { api, getJson, part, type Crashes, type Deaths, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
+import { api, getJson, part, type Crashes, type Deaths, type RaisedAt, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
 import type { ColumnTable } from "./columns";
 import { resource, type Resource } from "./resource.svelte";
 import type { components } from "./schema";
@@ -12,6 +12,10 @@ export function runAnswer(id: string): Resource<RunDetail> {
 
 export function verdictAnswer(id: string): Resource<Verdict> {
   return resource(`run ${id} verdict`, () => api.verdict(id));
+}
+
+export function raisedAnswer(id: string): Resource<RaisedAt> {
+  return resource(`run ${id} raised`, () => getJson(`runs/${part(id)}/raised`));
 }
 
 export function keysAnswer(id: string): Resource<SeriesKeys["keys"]> {

@@ -20,6 +20,7 @@ export type Verdict = Schemas["VerdictJson"];
 export type MetricKeys = Schemas["MetricKeys"];
 export type SeriesKeys = Schemas["SeriesKeys"];
 export type Crashes = Schemas["Crashes"];
+export type RaisedAt = Schemas["RaisedAt"];
 export type Views = Schemas["ViewsJson"];
 export type View = Schemas["View"];
 export type Deaths = Schemas["Deaths"];

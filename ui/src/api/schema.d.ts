@@ -997,6 +997,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/raised": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where in its own code the program raised what ended it, with the lines around it where they were kept
+         * @description One run.
+         */
+        get: operations["raised"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/marks": {
         parameters: {
             query?: never;
@@ -2503,6 +2523,24 @@ export interface components {
             number: number;
             source: string;
             ran_s: number;
+        };
+        /**
+         * RaisedAt
+         * @description Where it was raised; `lines` are those of the file from `first` on, empty where the file was not kept.
+         */
+        RaisedAt: {
+            /** @default  */
+            file: string;
+            /** @default 0 */
+            line: number;
+            /** @default  */
+            function: string;
+            /** @default 0 */
+            first: number;
+            /** @default [] */
+            lines: string[];
+            /** @default [] */
+            traceback: string[];
         };
         /**
          * Marks
@@ -7330,6 +7368,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerdictJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    raised: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RaisedAt"];
                 };
             };
             /** @description something else about the request is wrong */

@@ -6,6 +6,8 @@ export interface Curve {
   title: string;
   /** What it says where it is not the cause itself. */
   note: string;
+  /** It only shows how the run went until then. */
+  isRecord: boolean;
   panel: Panel;
 }
 
@@ -23,7 +25,7 @@ export function findCurve(run: RunDetail, verdict: Verdict, keys: string[]): Cur
   }
   const memory = firstOf(panels, memoryFirst(panels));
   if (!memory) return null;
-  return { title: againstWords(memory), note: verdict.cause && verdict.cause !== "unknown" ? MEMORY_LEFT : "", panel: memory };
+  return { title: againstWords(memory), note: verdict.cause && verdict.cause !== "unknown" ? MEMORY_LEFT : "", isRecord: true, panel: memory };
 }
 
 /** What the cause names: a metric that its evidence speaks of, the loss, a disk, or a panel of the machine. */
@@ -35,7 +37,7 @@ function curveOf(id: string, panels: Panel[], verdict: Verdict, keys: string[]):
   }
   if (id === "disk") return fullestDisk(panels, verdict);
   const panel = panels.find((each) => each.id === id);
-  return panel ? { title: againstWords(panel), note: "", panel } : null;
+  return panel ? { title: againstWords(panel), note: "", isRecord: false, panel } : null;
 }
 
 /** The container's memory where that has a limit; else the program's against the machine. */
@@ -49,6 +51,11 @@ export function memoryCurves(run: RunDetail, keys: string[]): Panel[] {
   const host = hosts.has(run.host) ? run.host : ([...hosts.keys()][0] ?? "");
   const wanted = ["rss", "gpu-memory"];
   return findPanels(host, hosts.get(host) ?? [], run.facts).filter((panel) => wanted.includes(panel.id) && panel.limits.length);
+}
+
+/** The memory whose greatest figure is worth a place among the first: that of a GPU, where there is one. */
+export function figurePanels(run: RunDetail, keys: string[]): Panel[] {
+  return memoryCurves(run, keys).toSorted((one, other) => Number(other.id === "gpu-memory") - Number(one.id === "gpu-memory"));
 }
 
 function firstOf(panels: Panel[], ids: string[]): Panel | undefined {
@@ -71,7 +78,7 @@ function fullestDisk(panels: Panel[], verdict: Verdict): Curve | null {
   const text = verdict.evidence.map((fact) => fact.text).join(" ");
   const disks = panels.filter((panel) => panel.id.startsWith("disk-") && panel.id !== "disk-shm");
   const named = disks.find((panel) => text.includes(`/${panel.id.slice(5)}`)) ?? disks.find((panel) => panel.id === "disk-cwd") ?? disks[0];
-  return named ? { title: againstWords(named), note: "", panel: named } : null;
+  return named ? { title: againstWords(named), note: "", isRecord: false, panel: named } : null;
 }
 
 /** The metric that the evidence speaks of. */
@@ -99,5 +106,5 @@ function lossOf(keys: string[]): string | null {
 
 function metricCurve(metric: string, isRecord: boolean): Curve {
   const panel: Panel = { id: "metric", title: metric, group: "Program", yKind: "number", lines: [{ name: metric, key: metric }], limits: [] };
-  return { title: `${metric} up to the end`, note: isRecord ? "for the record: what was logged until then" : "", panel };
+  return { title: `${metric} up to the end`, note: isRecord ? "for the record: what was logged until then" : "", isRecord, panel };
 }

@@ -30,14 +30,12 @@ export interface Kind {
   /** The settings of a new one. */
   usual: (known: Known) => Settings;
   fields: Field[];
-  /** The columns of the runs that it draws. */
+  /** The columns of the runs that it draws; none where it draws something else. */
   needs: (settings: Settings) => string[];
   /** What stands above it, unless people gave it a title. */
   titleOf: (settings: Settings) => string;
   /** It takes a row of its own, unless people want otherwise. */
   isWide?: boolean;
-  /** It asks for what it needs by itself: runs are not its data. */
-  isOwn?: boolean;
 }
 
 /** What every kind is drawn with. */

@@ -8,8 +8,8 @@ export const PANELS = "Panels";
 
 class PanelList {
   all = $derived(splitPanels(place.get("panels")));
-  /** As sections know them. */
-  placed = $derived(this.all.map((panel) => ({ id: PANEL + panel.id, title: panel.settings.title || panel.kind, section: PANELS })));
+  /** As sections know them; whoever searches for a metric finds the panels that show it. */
+  placed = $derived(this.all.map(({ id, kind, settings }) => ({ id: PANEL + id, title: [kind, ...Object.values(settings)].join(" "), section: PANELS })));
 
   find(name: string): Panel | undefined {
     return this.all.find((panel) => PANEL + panel.id === name);

@@ -1,6 +1,7 @@
 /** What runs have in a column, as numbers and words that can be placed on an axis. Pure. */
 import type { RunBrief } from "../api/client";
-import { duration, dateTime, value as asText } from "../format";
+import { dateTime, duration } from "../format";
+import { figure } from "../workspace/cells";
 import { columnTitle, FIELDS } from "../workspace/columns";
 
 const ODD: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
@@ -19,24 +20,17 @@ export function isFinite(found: unknown): found is number {
   return typeof found === "number" && Number.isFinite(found);
 }
 
-/** A value of a column as people read it. */
-export function textOf(column: string, found: number | string | undefined): string {
+/** A value of a column as people read it; numbers under each other end in the same number of digits. */
+export function textOf(column: string, found: number | string | undefined, digits: number | null = null): string {
   if (found === undefined) return "–";
   if (typeof found === "string") return found;
   if (column === "duration_s") return duration(found);
-  return column === "started_at" || column === "ended_at" ? dateTime(found) : asText(found);
+  return column === "started_at" || column === "ended_at" ? dateTime(found) : figure(found, digits);
 }
 
 /** With what it is where two columns would be called the same. */
 export function nameOf(column: string): string {
   return columnTitle(column);
-}
-
-/** What people want little of. */
-const COSTS = /(^|[/_.-])(loss|err|error|nll|perplexity|ppl|mae|mse|rmse|fid|cer|wer|latency|duration_s)($|[/_.-])/i;
-
-export function isCost(column: string): boolean {
-  return COSTS.test(column.replace(/^(config|summary)\./, ""));
 }
 
 /** The summary value that people look for first, and the settings that differ most likely. */

@@ -39,10 +39,15 @@ export function saidWords(mark: { by: string; cause: string }): string {
   return `${mark.by} says: ${mark.cause === "other" ? "something else" : causeWords(mark.cause)}`;
 }
 
+/** Words in the middle of a sentence: small, but for names such as GPU. */
+export function inText(words: string): string {
+  return /^[A-Z]{2}/.test(words) ? words : words.charAt(0).toLowerCase() + words.slice(1);
+}
+
 /** Causes whose id is not what a reader would say. */
 const SAID: Record<string, string> = {
   "cgroup-out-of-memory": "Container out of memory",
-  "userspace-oom-killer": "Killed to save memory",
+  "userspace-oom-killer": "Out-of-memory killer in user space",
   terminated: "Killed by SIGTERM",
   unknown: "Cause unknown",
 };

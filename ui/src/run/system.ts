@@ -154,8 +154,8 @@ export function tablesByKey(tables: ColumnTable[]): Tables {
 }
 
 /** The lines of a panel from its series, and its limits where they are known. */
-export function drawPanel(panel: Panel, tables: Tables, isDark: boolean): Drawn {
-  const lines = panel.lines.map((line, at) => drawLine(line, tables, at, isDark)).filter((line) => line !== null);
+export function drawPanel(panel: Panel, tables: Tables, isDark: boolean, of: "mean" | "max" = "mean"): Drawn {
+  const lines = panel.lines.map((line, at) => drawLine(line, tables, { slot: at, isDark, of })).filter((line) => line !== null);
   const limits = panel.limits.flatMap((limit): Limit[] => {
     const y = limit.key ? lastValue(tables.get(limit.key)) : (limit.value ?? null);
     return y === null || !(y > 0) || y > 1e17 ? [] : [{ y, label: `${limit.label} ${panel.yKind === "bytes" ? bytes(y) : grouped(y)}` }];
@@ -171,15 +171,16 @@ function lastValue(table: ColumnTable | undefined): number | null {
   return null;
 }
 
-function drawLine(line: PanelLine, tables: Tables, slot: number, isDark: boolean): Line | null {
+function drawLine(line: PanelLine, tables: Tables, { slot, isDark, of }: { slot: number; isDark: boolean; of: "mean" | "max" }): Line | null {
   const table = tables.get(line.key);
   if (!table) return null;
   const x = table.columns.last as Float64Array;
-  let y = table.columns.mean as Float64Array;
+  // Of what is taken from a whole, the most that is in use is the least that is free.
+  let y = table.columns[line.isRate ? "mean" : line.of && of === "max" ? "min" : of] as Float64Array;
   // What cannot be measured is a gap; what a program logged as NaN is worth a mark.
   const isOwn = !line.key.startsWith(SYSTEM);
   if (line.of) {
-    const whole = tables.get(line.of)?.columns.mean as Float64Array | undefined;
+    const whole = tables.get(line.of)?.columns[of] as Float64Array | undefined;
     if (!whole || whole.length !== y.length) return null;
     y = y.map((value, at) => whole[at]! - value);
   } else if (line.isRate) y = rates(x, y);

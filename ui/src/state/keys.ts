@@ -25,6 +25,8 @@ export const HELP: KeyHelp[] = [
   { keys: "e", does: "open the chart that is pointed at" },
   { keys: "w", does: "say that the verdict on a run is wrong" },
   { keys: "n  N", does: "next and previous hit in a log" },
+  { keys: "Ctrl S", does: "save the view" },
+  { keys: "Ctrl Z  Ctrl Y", does: "undo and redo a change of the workspace" },
   { keys: "Esc", does: "close; undo the zoom" },
   { keys: "?", does: "these keys" },
 ];
@@ -39,17 +41,30 @@ export function onKeys(handlers: Record<string, Handler>): () => void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest('input:not([type="checkbox"]), textarea, select, [contenteditable]') !== null;
+}
+
+/** Where the browser itself undoes what was typed. */
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input:not([type=range], [type=checkbox], [type=radio]), textarea, [contenteditable]") !== null;
+}
+
+/** As the layers name it: `x`, `Ctrl s`, `Ctrl Shift z`. */
+function nameOf(event: KeyboardEvent): string {
+  if (!event.metaKey && !event.ctrlKey) return event.key;
+  return `Ctrl ${event.shiftKey ? "Shift " : ""}${event.key.toLowerCase()}`;
 }
 
 export function handleKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
-  if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
-  // Space and Enter on a button are the button's own.
-  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary");
+  const name = nameOf(event);
+  const isCommand = name.startsWith("Ctrl ");
+  if (event.defaultPrevented || event.altKey || document.querySelector("dialog[open]")) return;
+  if (isCommand ? name !== "Ctrl s" && isWriting(event.target) : isTyping(event.target)) return;
+  // Space and Enter on a button or a check box are its own.
+  const isOnButton = event.target instanceof Element && event.target.closest("button, a[href], summary, input");
   if (isOnButton && (event.key === " " || event.key === "Enter")) return;
   for (const layer of layers.toReversed()) {
-    const handler = layer.handlers[event.key];
+    const handler = layer.handlers[name];
     if (handler) {
       event.preventDefault();
       handler(event);

@@ -16,7 +16,7 @@ interface Entry {
 }
 
 /** Proxies take lines of 8 kB; a longer address would open nothing. */
-const MOST_LETTERS = 6000;
+export const MOST_LETTERS = 6000;
 
 class Place {
   /** The part of the address below our root, as "/p/vision". */

@@ -58,9 +58,22 @@ export function digitsOf(values: unknown[]): number | null {
   return Math.max(1, Math.min(4, 4 - Math.floor(Math.log10(greatest))));
 }
 
-function figure(found: unknown, digits: number | null): string {
+export function figure(found: unknown, digits: number | null): string {
   const isPlain = digits !== null && typeof found === "number" && Number.isFinite(found) && Math.abs(found) < 1e7;
   return isPlain && (found === 0 || Math.abs(found) >= 10 ** -digits) ? minus(found.toFixed(digits)) : value(found);
+}
+
+interface Moments {
+  count: number;
+  mean: number;
+  std: number;
+}
+
+/** What a group says of a column: the mean of a metric; of a setting only what all of its runs share. */
+export function meanText(column: string, found: Moments | undefined, digits: number | null): { mean: string; std: string } {
+  if (!found || (column.startsWith("config.") && found.std > 0)) return { mean: "–", std: "" };
+  const isOne = found.count === 1 || column.startsWith("config.");
+  return { mean: figure(found.mean, digits), std: isOne ? "" : figure(found.std, digits) };
 }
 
 export interface Difference {

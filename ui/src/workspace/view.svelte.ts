@@ -38,6 +38,8 @@ class View {
   baseline = $derived(place.get("baseline"));
   /** Runs that stay on top of the table, the baseline first. */
   onTop = $derived([...new Set([...(this.baseline ? [this.baseline] : []), ...place.list("top")])]);
+  /** Groups of the table whose runs are shown. */
+  openGroups = $derived(new Set(splitNames(place.get("open"))));
   /** Whether the best value of each column stands out. */
   hasBest = $derived(place.get("best") === "1");
   /** Of the table, in px; null: as this browser has it. */
@@ -114,6 +116,10 @@ class View {
       else selected.delete(id);
     }
     place.set({ select: [...selected].join(",") }, true);
+  }
+
+  toggleGroup(name: string): void {
+    place.set({ open: joinNames(toggled(this.openGroups, name)) }, true);
   }
 
   setBaseline(id: string | null): void {

@@ -108,6 +108,14 @@ class ViewKeeper {
     await this.#load(outbox);
   }
 
+  async duplicate(view: View): Promise<void> {
+    const outbox = this.#outbox;
+    if (!outbox) return;
+    const made = await api.addView({ project: outbox.project, name: `Copy of ${view.name}`.slice(0, 100), is_team: false, settings: view.settings });
+    await this.#load(outbox);
+    this.open(made.id);
+  }
+
   async remove(view: View): Promise<void> {
     const outbox = this.#outbox;
     if (!outbox) return;
@@ -162,10 +170,11 @@ class ViewKeeper {
     notices.say(`This change is not kept: ${problem.what}.`, { isBad: true });
   }
 
-  /** A view with what its person changed of it. */
+  /** A view with what its person changed of it, also where the server has not heard of that yet. */
   #kept(view: string): Settings {
     const saved = this.data?.views.find((each) => each.id === view)?.settings ?? {};
-    return withChanges(saved, this.data?.edits[view] ?? {});
+    const edits: Edits = { ...this.data?.edits[view], ...this.#outbox?.waiting.get(view) };
+    return withChanges(saved, Object.fromEntries(Object.entries(edits).map(([name, value]) => [name, value ?? saved[name] ?? null])));
   }
 
   async #forgetEdits(view: string): Promise<void> {

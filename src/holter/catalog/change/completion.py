@@ -28,10 +28,11 @@ def complete(loaded: LoadedRun) -> bool:
         Exited(at_ns=last_seen_ns(each, loaded.digests), journal=each.journal, pid=process_of(each).pid, source="gone")
         for each in gone
     ]
-    from holter.probes.postmortem.past import ask_counters, recall  # whoever lists runs rarely comes first
+    from holter.probes.postmortem import counters  # whoever lists runs rarely comes first
+    from holter.probes.postmortem.past import recall
 
     past = recall(loaded.digests, loaded.by_itself.ended_at_ns or 0)
-    counted = ask_counters(past) if past is not None else None
+    counted = counters.later(past) if past is not None else None
     opened = as_command(gone[0].opened.run, gone[0].opened.attempt)
     if not write_down(directory, [*exits, *([counted] if counted is not None else [])], opened=opened):
         return False

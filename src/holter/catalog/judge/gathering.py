@@ -24,6 +24,8 @@ from holter.model.evidence import ALL_ASKED, Caught, End, Evidence, GpuEvents, K
 from holter.model.records import KernelAsked, Looked, Preempting
 from holter.model.state import CRASHED, NOTICED_WITHIN_NS, Outcome
 
+SHARED = set(Findings.__struct_fields__) & set(Evidence.__struct_fields__) - {"unseen"}
+"""What is evidence as the sources have told it."""
 FAULT_BYTES = 32 << 10
 ROWS_BYTES = 128 << 10
 MOST_ROWS_BYTES = 1 << 20
@@ -80,14 +82,9 @@ def gather(loaded: LoadedRun) -> Evidence:
             for child in children
             if child.pid in of_child and any(not each.is_first for each in of_child[child.pid].counters)
         },
-        surroundings=found.surroundings,
         surroundings_of={pid: each.surroundings for pid, each in of_child.items() if each.surroundings},
-        kernel_log=found.kernel_log,
-        job=found.job,
-        host=found.host,
-        oom_daemon=found.oom_daemon,
         gpu=_gpu(samples, found),
-        senders=found.senders,
+        **{name: getattr(found, name) for name in SHARED},
         non_finite=tuple(_read_non_finite(directory, newest)),
         said=tuple(_read_said(directory, began_ns)),
         kernel_events=tuple(_kernel_events(loaded, began_ns)),

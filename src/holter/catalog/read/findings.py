@@ -1,14 +1,13 @@
 """What the sources said that were asked about the end of a run: `Looked` records back in their forms. Pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from holter.model.evidence import (
     SOURCES,
     Counters,
-    Finding,
     GpuEvents,
     HostEnd,
     Job,
@@ -19,9 +18,12 @@ from holter.model.evidence import (
     Surroundings,
     Unseen,
 )
+from holter.model.finding import Finding
 from holter.model.records import Looked
 
 F = TypeVar("F", bound=Finding)
+APART = ("counters", "senders", "surroundings", "process_table_ns", "unseen")
+"""What is more than one answer, as the forms put several together: all other fields are named after their source."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,23 +50,21 @@ def findings_of(looked: Sequence[Looked], *, pid: int) -> Findings:
     """
     ordered = sorted(looked, key=lambda record: record.at_ns)
     found = {source: _decoded(ordered, source, kind, pid=pid) for source, kind in SOURCES.items()}
+    told: dict[str, Any] = {
+        source: SOURCES[source].together([each for _, each in found[source]]) for source in found if found[source]
+    }
     tables = found["process-table"]
     return Findings(
         counters=tuple(finding for _, finding in found["counters"] if isinstance(finding, Counters)),
-        kernel_log=_all_of_the_log(found["kernel-log"]),
-        process_table=_last(tables, ProcessTable),
-        process_table_ns=tables[-1][0] if tables else None,
-        surroundings=_around(found["surroundings"], found["last-seen"]),
-        job=_merged(found["job"], Job),
-        host=_merged(found["host"], HostEnd),
-        oom_daemon=_last(found["oom-daemon"], OomDaemon),
-        gpu_events=_merged(found["gpu-events"], GpuEvents),
         senders=tuple(finding for _, finding in found["sender"] if isinstance(finding, Sender)),
+        surroundings=_around(told.get("surroundings"), [each for _, each in found["last-seen"]]),
+        process_table_ns=tables[-1][0] if tables else None,
         unseen={
             record.source: Unseen(because=record.because, remedy=record.remedy)
             for record in ordered
             if record.because and not found.get(record.source)
         },
+        **{name: told.get(name.replace("_", "-")) for name in Findings.__struct_fields__ if name not in APART},
     )
 
 
@@ -81,41 +81,13 @@ def _decoded(looked: Iterable[Looked], source: str, kind: type[F], *, pid: int) 
     return [(at_ns, finding) for about, at_ns, finding in sorted(found, key=lambda each: each[0] == pid)]
 
 
-def _last(found: Sequence[tuple[int, Finding]], kind: type[F]) -> F | None:
-    return next((finding for _, finding in reversed(found) if isinstance(finding, kind)), None)
-
-
-def _around(seen: Sequence[tuple[int, Finding]], last_seen: Sequence[tuple[int, Finding]]) -> Surroundings | None:
+def _around(seen: Finding | None, last_seen: Sequence[Finding]) -> Surroundings | None:
     """What was seen at the moment itself, completed by what the process and the sidecar last saw."""
-    found = [_last(seen, Surroundings), *(each for _, each in reversed(last_seen) if isinstance(each, Surroundings))]
-    known = [msgspec.structs.asdict(each) for each in found if each is not None]
+    found = [each for each in (seen, *reversed(last_seen)) if each is not None]
+    known = [msgspec.structs.asdict(each) for each in found]
     if not known:
         return None
     names = Surroundings.__struct_fields__
     return Surroundings(
         **{name: next((each[name] for each in known if each[name] is not None), None) for name in names}
-    )
-
-
-def _merged(found: Sequence[tuple[int, Finding]], kind: type[F]) -> F | None:
-    """Field by field the last word that says anything."""
-    known = [finding for _, finding in found if isinstance(finding, kind)]
-    if not known:
-        return None
-    said: dict[str, object] = msgspec.structs.asdict(known[0])
-    for finding in known:
-        said |= {name: value for name, value in msgspec.structs.asdict(finding).items() if value not in (None, "", ())}
-    return msgspec.convert(said, kind, from_attributes=True)
-
-
-def _all_of_the_log(found: Sequence[tuple[int, Finding]]) -> KernelLog | None:
-    logs = [finding for _, finding in found if isinstance(finding, KernelLog)]
-    if not logs:
-        return None
-    kills = {(kill.pid, kill.text, kill.at_ns): kill for log in logs for kill in log.kills}
-    lines = {(line.text, line.at_ns): line for log in logs for line in log.lines}
-    return KernelLog(
-        kills=tuple(sorted(kills.values(), key=lambda kill: kill.at_ns)),
-        lines=tuple(sorted(lines.values(), key=lambda line: line.at_ns)),
-        tells_faults=any(log.tells_faults for log in logs),
     )

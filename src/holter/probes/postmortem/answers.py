@@ -2,7 +2,8 @@
 
 import msgspec
 
-from holter.model.evidence import Finding, Unseen
+from holter.model.evidence import Unseen
+from holter.model.finding import Finding
 from holter.model.records import Looked
 
 

@@ -11,10 +11,13 @@ from collections import deque
 import msgspec
 
 from holter.model.evidence import Counters, MemoryLevel, Unseen
+from holter.model.records import Looked
 from holter.probes.cgroups import UNIFIED, Cgroup, find_chain, parse_memberships
 from holter.probes.live.cgroup import V1, V2, MemoryFiles, limit_hits
+from holter.probes.postmortem.past import Past
 from holter.probes.procfs import PROC, find_number, read_file
 
+TURN = 2
 # Many children may die at once.
 SAME_LOOK_S = 0.02
 # A process that was killed may take seconds to give its memory back before it is seen to be dead.
@@ -120,6 +123,18 @@ def open_levels(pid: int, proc: str = PROC) -> list[Level]:
             levels.append(_open_level(number, path, cgroup=cgroup, files=files))
         path = os.path.dirname(path) or "/"
     return levels
+
+
+def later(past: Past) -> Looked | None:
+    """What the cgroup and the machine have counted since the run began, in milliseconds.
+
+    The counters moved on after the end; but those that stand still prove that nobody was killed.
+    """
+    known = [each for each in past.said("counters", past.pid) if isinstance(each, Counters)]
+    firsts = [each for each in known if each.is_first]
+    if not past.is_this_boot or len(firsts) < len(known) or not firsts:
+        return None
+    return past.answer("counters", look_later(firsts[-1]), pid=past.pid)
 
 
 def look_later(before: Counters, proc: str = PROC) -> Counters | Unseen:

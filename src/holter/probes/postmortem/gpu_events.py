@@ -9,6 +9,9 @@ from typing import Any
 from holter.model.evidence import GpuEvents, Holder, KernelLine
 from holter.probes.nvml import open_nvml
 from holter.probes.postmortem.process_table import read_name
+from holter.probes.postmortem.scene import Scene
+
+TURN = 6
 
 # Double-bit errors, Xids, and in newer drivers: retired memory, poison, a GPU that is unavailable or needs a reset.
 WANTED = 0x2 | 0x8 | 0x400 | 0x800 | 0x1000 | 0x2000 | 0x4000 | 0x8000
@@ -18,6 +21,12 @@ TOO_HOT = 0x20 | 0x40
 MOST_XIDS = 32
 MOST_TAKEN = 64
 SLOWDOWN_THRESHOLD = 1
+
+
+def at_death(scene: Scene) -> None:
+    """What was heard of the GPUs, where somebody listens to them."""
+    if scene.gpu is not None:
+        scene.say("gpu-events", scene.gpu.look(scene.clock.now_ns()))
 
 
 class GpuWatch:

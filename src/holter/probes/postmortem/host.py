@@ -4,10 +4,13 @@ import os
 import struct
 from collections.abc import Iterable
 
-from holter.model.evidence import HostEnd
+from holter.model.evidence import ALL_ASKED, HostEnd
+from holter.model.records import Looked
 from holter.probes.identity import boot_id
+from holter.probes.postmortem.past import Past
 from holter.probes.procfs import PROC, find_number, read_file
 
+TURN = 1
 LOGIN_RECORDS = "/var/log/wtmp"
 PANIC_DIRECTORIES = ("/sys/fs/pstore", "/var/lib/systemd/pstore")
 # struct utmp of glibc: type, pid, line, id, user, host, exit, session, seconds, microseconds, address, unused.
@@ -34,6 +37,14 @@ def look(then: str, began_ns: int, *, proc: str = PROC, records: str = LOGIN_REC
         last_shutdown=first_end(read_login_records(records), began_ns // 1_000_000_000) if has_rebooted else "",
         panic=find_panic(PANIC_DIRECTORIES, began_ns) if has_rebooted else "",
     )
+
+
+def later(past: Past) -> Looked | None:
+    """What became of its boot; a sidecar that outlived the run was there to see that it went on."""
+    has_outlived_it = any(record.source == ALL_ASKED for record in past.looked)
+    if not past.is_here or past.said("host") or has_outlived_it:
+        return None
+    return past.answer("host", look(past.opened.boot_id, past.began_ns))
 
 
 def read_login_records(path: str = LOGIN_RECORDS) -> list[tuple[int, str, int]]:

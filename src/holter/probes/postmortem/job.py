@@ -8,9 +8,14 @@ from collections.abc import Mapping
 import msgspec
 
 from holter.model.evidence import Job, Unseen
+from holter.model.records import Looked
 from holter.probes.postmortem.commands import ask
+from holter.probes.postmortem.past import Past
+from holter.probes.postmortem.scene import Scene
 from holter.probes.schedulers import scheduler_identity
 
+TURN = 9
+ASKS_OF_GOOD_ENDS = True
 WITHIN_S = 3.0
 TAIL_BYTES = 64 << 10
 MOST_SAID = 300
@@ -20,6 +25,9 @@ SLACK_S = 60
 ENDED = frozenset(
     "BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY PREEMPTED REVOKED TIMEOUT".split()
 )
+LAST_STATES = ENDED - {"CANCELLED", "COMPLETED", "FAILED"}
+# After so long no scheduler says anything new about a job.
+JOB_WITHIN_NS = 14 * 86_400_000_000_000
 REASONS = {
     "TIME LIMIT": "TIMEOUT",
     "PREEMPTION": "PREEMPTED",
@@ -66,6 +74,50 @@ def look(job: Job, began_ns: int, *, is_over: bool = True) -> Job | Unseen:
         )
     found = msgspec.structs.replace(known, ends_at_ns=known.ends_at_ns or job.ends_at_ns) if known else job
     return merge(msgspec.structs.replace(found, output=output), said)
+
+
+def at_start(scene: Scene) -> None:
+    """Where the job's output goes to, for whoever looks when the job and we are gone."""
+    job = find(os.environ)
+    if job is None:
+        return
+    known = ask_scontrol(job.job) if job.scheduler == "slurm" else None
+    if known is not None:
+        # What it is now says nothing about its end.
+        job = scene.job = msgspec.structs.replace(known, state="", reason="", exit_code="")
+    scene.say("job", job)
+
+
+def at_death(scene: Scene) -> None:
+    """A program that a scheduler told to leave may do so with 0. Only a scheduler that has answered before is asked."""
+    job = find(os.environ)
+    if job is None or scene.job is None or all(death.is_child for death in scene.deaths):
+        return
+    job = msgspec.structs.replace(job, output=scene.job.output)
+    scene.say("job", look(job, scene.began_ns, is_over=False))
+
+
+def later(past: Past) -> Looked | None:
+    """SLURM writes its last word after the death, and its accounting later still."""
+    known = known_job(past)
+    is_settled = known is not None and (bool(known.said) or known.state in LAST_STATES)
+    if known is None or known.scheduler != "slurm" or is_settled:
+        return None
+    if time.time_ns() - past.ended_ns > JOB_WITHIN_NS:
+        return None
+    found = look(known, past.began_ns)
+    return None if isinstance(found, Unseen) and known.state else past.answer("job", found)
+
+
+def known_job(past: Past) -> Job | None:
+    """The job that the run was in, with what was learnt of it so far. Pure."""
+    slurm = past.schedulers.get("slurm") or {}
+    known = Job(scheduler="slurm", job=str(slurm["job_id"]), source="environment") if slurm.get("job_id") else None
+    for each in past.said("job"):
+        if isinstance(each, Job):
+            said = {name: value for name, value in msgspec.structs.asdict(each).items() if value not in (None, "")}
+            known = msgspec.structs.replace(known or each, **said)
+    return known
 
 
 def find(environment: Mapping[str, str]) -> Job | None:

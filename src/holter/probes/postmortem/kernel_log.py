@@ -10,9 +10,12 @@ from types import MappingProxyType
 import msgspec
 
 from holter.model.evidence import KernelLine, KernelLog, OomKill, Unseen
+from holter.model.witnesses import KERNEL_LOG
 from holter.probes.identity import INITIAL_PID_NAMESPACE, pid_namespace
+from holter.probes.postmortem.scene import Scene
 from holter.probes.procfs import find_number, read_file
 
+TURN = 3
 DEVICE = "/dev/kmsg"
 TELLS_FAULTS = "/proc/sys/debug/exception-trace"
 RECORD_BYTES = 8192
@@ -104,6 +107,18 @@ def look(
     recent = (entry for entry in entries if entry.at_ns >= since_ns - SLACK_NS)
     found = understand(recent, pids, threads=threads, may_be_ours=partial(_may_be_of_a_thread, near_ns=near_ns))
     return msgspec.structs.replace(found, tells_faults=find_number(read_file(TELLS_FAULTS) or b"") == 1)
+
+
+def at_death(scene: Scene) -> None:
+    """What it says of the dead; where it can't be read, `system_journal` is asked later."""
+    if KERNEL_LOG in scene.without:
+        scene.say("kernel-log", switched_off())
+        return
+    scene.threads.update({thread: each.pid for each in scene.unclean for thread in each.threads})
+    died_ns = [death.at_ns for death in scene.unclean]
+    found = look(scene.began_ns, scene.pids, threads=scene.threads, near_ns=died_ns)
+    if isinstance(found, KernelLog):
+        scene.say("kernel-log", found)
 
 
 def switched_off() -> Unseen:

@@ -3,10 +3,14 @@
 import re
 from collections.abc import Collection, Iterable
 
-from holter.model.evidence import OomDaemon
-from holter.probes.postmortem.process_table import Resident
+from holter.model.evidence import Counters, OomDaemon
+from holter.model.records import Looked
+from holter.probes.postmortem.past import Past
+from holter.probes.postmortem.process_table import Resident, read_table
+from holter.probes.postmortem.scene import Scene
 from holter.probes.postmortem.system_journal import read_entries
 
+TURN = 8
 DAEMONS = ("earlyoom", "systemd-oomd", "oomd", "nohang", "low-memory-monitor")
 UNITS = ("earlyoom.service", "systemd-oomd.service", "nohang.service")
 KILLS = re.compile(r"kill|SIGTERM|SIGKILL|Marked", re.IGNORECASE)
@@ -28,6 +32,24 @@ def look(running: tuple[str, ...], since_ns: int, *, pids: Collection[int], cgro
     if not entries:
         return OomDaemon(running=running)
     return OomDaemon(running=running, said=about_ours([each.text for each in entries], pids, cgroups=cgroups))
+
+
+def at_death(scene: Scene) -> None:
+    """Of a program that could not say anything itself."""
+    if all(death.is_child or not death.is_silent for death in scene.unclean):
+        return
+    cgroups = {path for death in scene.unclean for path in death.cgroups}
+    scene.say("oom-daemon", look(find_running(read_table()), scene.began_ns, pids=scene.pids, cgroups=cgroups))
+
+
+def later(past: Past) -> Looked | None:
+    """The same, in the boot in which it died."""
+    if not past.is_this_boot or past.said("oom-daemon"):
+        return None
+    levels = [level for each in past.said("counters") if isinstance(each, Counters) for level in each.levels]
+    cgroups = {level.path for level in levels if level.level == 0}
+    running = find_running(read_table())
+    return past.answer("oom-daemon", look(running, past.began_ns, pids=past.pids, cgroups=cgroups))
 
 
 def about_ours(lines: Iterable[str], pids: Collection[int], *, cgroups: Collection[str]) -> tuple[str, ...]:

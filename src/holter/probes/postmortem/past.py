@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from holter.journal.digest import Digest
-from holter.model.evidence import SOURCES, Counters, Finding
+from holter.model.evidence import SOURCES
+from holter.model.finding import Finding
 from holter.model.records import ChildExited, Facts, Launched, Looked, Opened, Record
 from holter.probes.identity import boot_id, host_name, pid_namespace
 from holter.probes.postmortem.answers import answer
-from holter.probes.postmortem.counters import look_later
 
 RECORDING = ("client", "worker", "launcher", "provisioner")
 
@@ -50,6 +50,10 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
                     continue
         return found
 
+    def answer(self, source: str, found: Finding, *, pid: int = 0) -> Looked:
+        """The sentence in which an answer that was given now is kept."""
+        return answer(source, found, at_ns=time.time_ns(), pid=pid)
+
 
 def recall(digests: Sequence[Digest], ended_ns: int) -> Past | None:
     """Return what is known of the run's newest attempt, None for one that nobody recorded into. Pure."""
@@ -75,18 +79,6 @@ def recall(digests: Sequence[Digest], ended_ns: int) -> Past | None:
         looked=tuple(sorted(_of(said, Looked), key=lambda record: record.at_ns)),
         schedulers=facts.get("schedulers") or {},
     )
-
-
-def ask_counters(past: Past) -> Looked | None:
-    """What the cgroup and the machine have counted since the run began, in milliseconds.
-
-    The counters moved on after the end; but those that stand still prove that nobody was killed.
-    """
-    known = [each for each in past.said("counters", past.pid) if isinstance(each, Counters)]
-    firsts = [each for each in known if each.is_first]
-    if not past.is_this_boot or len(firsts) < len(known) or not firsts:
-        return None
-    return answer("counters", look_later(firsts[-1]), at_ns=time.time_ns(), pid=past.pid)
 
 
 def _of(said: Iterable[Record], kind: type[Any]) -> list[Any]:

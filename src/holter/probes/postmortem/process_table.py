@@ -5,11 +5,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from holter.model.evidence import Holder, ProcessTable
+from holter.model.evidence import Holder, KernelLog, ProcessTable
 from holter.probes.cgroups import UNIFIED, parse_memberships
 from holter.probes.facts import command_line
+from holter.probes.postmortem.scene import Scene
 from holter.probes.procfs import PROC, list_numbers, read_file
 
+TURN = 4
 MOST_HOLDERS, MOST_WITHIN, MOST_EXAMINED = 10, 6, 64
 MOST_NAME = 120
 # Below this share of free memory it is worth to look at every process.
@@ -43,6 +45,23 @@ def look(ours: Mapping[int, Holder], bounded: Collection[str], *, proc: str = PR
     own = [msgspec.structs.replace(each, is_within=bool(bounded)) for each in ours.values()]
     chosen = choose([*own, *found])
     return ProcessTable(holders=tuple(each if each.is_ours else _with_command(each, proc) for each in chosen))
+
+
+def at_death(scene: Scene) -> None:
+    """Of somebody who may have been killed for memory: who held it.
+
+    The last sample of the dead may be a second old, and Linux says what they had.
+    """
+    deaths, log = scene.unclean, scene.said.get("kernel-log")
+    if not any(death.may_be_for_memory for death in deaths):
+        return
+    told = {kill.pid: kill.anon_bytes for kill in log.kills} if isinstance(log, KernelLog) else {}
+    seen = {pid: holder for death in deaths for pid, holder in death.holders.items()}
+    ours = {
+        pid: msgspec.structs.replace(holder, rss_bytes=max(holder.rss_bytes, told.get(pid, 0)))
+        for pid, holder in seen.items()
+    }
+    scene.say("process-table", look(ours, {path for death in deaths for path in death.bounded}))
 
 
 def choose(holders: Iterable[Holder]) -> list[Holder]:

@@ -1,8 +1,12 @@
 """Who a process is that sent a signal: read at once, for it may soon be gone."""
 
+from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import Sender, Unseen
 from holter.probes.postmortem.process_table import read_name
+from holter.probes.postmortem.scene import Scene
 from holter.probes.procfs import PROC, read_file, read_stat
+
+TURN = 0
 
 
 def look(pid: int, proc: str = PROC) -> Sender | Unseen:
@@ -18,6 +22,16 @@ def look(pid: int, proc: str = PROC) -> Sender | Unseen:
         uid=uid,
         user=user_name(uid) if uid is not None else "",
     )
+
+
+def at_death(scene: Scene) -> None:
+    """Who sent the dead a signal that their own witness saw, and could not say more about."""
+    dead = {death.pid for death in scene.unclean}
+    for caught in read_signal_log(scene.directory).caught:
+        if caught.pid in dead and caught.is_sent and caught.sender_pid > 0 and not caught.sender:
+            found = look(caught.sender_pid)
+            if not isinstance(found, Unseen):
+                scene.say("sender", found, pid=caught.pid)
 
 
 def parse_uid(status: bytes) -> int | None:

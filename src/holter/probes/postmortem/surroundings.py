@@ -2,13 +2,19 @@
 
 import contextlib
 import os
+import signal
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
+from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import Disk, Holder, Surroundings
 from holter.probes.limits import parse_limits
 from holter.probes.live.disk import measure
+from holter.probes.postmortem.scene import Scene
 from holter.probes.procfs import PROC, read_file
 
+TURN = 5
 MOST_OUTPUTS = 8
 
 Row = Mapping[str, float | int]
@@ -41,9 +47,29 @@ def look(row: Row, limits: bytes, *, paths: Mapping[str, str], process: Mapping[
     )
 
 
+def at_death(scene: Scene) -> None:
+    """Of the program itself, and of who wrote into a mapped file that had no page for it."""
+    faults = [each for each in read_signal_log(scene.directory).caught if each.signal == signal.SIGBUS]
+    for death in [death for death in scene.unclean if death.is_bus_error or not death.is_child]:
+        paths = places(scene.directory, death.cwd)
+        found = measure_again(look(death.row, death.limits, paths=paths, process=death.process))
+        found = msgspec.structs.replace(found, heeded=death.heeded, stack_start=death.stack_start or None)
+        found = with_outputs(found, death.outputs)
+        if not death.is_silent:  # it may have had nothing of ours in it to look around
+            scene.say("last-seen", found, pid=death.pid)
+        else:
+            found = with_mapped_files(found, [each.mapping for each in faults if each.pid == death.pid])
+            holders = scene.gpu.holders() if scene.gpu is not None else None
+            scene.say("surroundings", with_gpu_holders(found, holders) if holders else found, pid=death.pid)
+
+
+def places(directory: str, cwd: str) -> dict[str, str]:
+    """Where the disks of a run are, by the names that they have in its samples."""
+    return {"run": directory, "cwd": cwd, "tmp": os.environ.get("TMPDIR") or "/tmp", "shm": "/dev/shm"}
+
+
 def measure_again(found: Surroundings) -> Surroundings:
     """The same, with the disks as they are now where they have less room by now: they may fill up within a second."""
-    import msgspec
 
     def measured(disk: Disk) -> Disk:
         free_bytes, _, free_inodes = map(_whole, measure(disk.path))
@@ -58,15 +84,11 @@ def measure_again(found: Surroundings) -> Surroundings:
 
 def with_gpu_holders(found: Surroundings, holders: tuple[Holder, ...]) -> Surroundings:
     """The same, with who has memory of the GPUs."""
-    import msgspec
-
     return msgspec.structs.replace(found, gpu_holders=holders)
 
 
 def with_mapped_files(found: Surroundings, mappings: Iterable[str]) -> Surroundings:
     """The same, with the disks of the files in these lines of /proc/PID/maps, and how long the files are."""
-    import msgspec
-
     paths = {parts[5].strip() for line in mappings if len(parts := line.split(None, 5)) == 6}
     disks = [disk for path in sorted(paths) if path.startswith("/") and (disk := _measure(path, "mapped file"))]
     return msgspec.structs.replace(found, disks=(*(found.disks or ()), *disks)) if disks else found
@@ -74,8 +96,6 @@ def with_mapped_files(found: Surroundings, mappings: Iterable[str]) -> Surroundi
 
 def with_outputs(found: Surroundings, paths: Iterable[str]) -> Surroundings:
     """The same, with the disks of the files into which the run printed, of very many some."""
-    import msgspec
-
     disks = [disk for path in sorted(paths)[:MOST_OUTPUTS] if (disk := _measure(path, "output"))]
     return msgspec.structs.replace(found, disks=(*(found.disks or ()), *disks)) if disks else found
 

@@ -53,7 +53,7 @@ def list_run_files(visit: Visit, asked: AskedRun) -> RunFiles:
 
 def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
     """A file of a run, or a range of it"""
-    content = _find(visit, asked.run, checked_name(asked.path))
+    content = find_content(visit, asked.run, path=checked_name(asked.path))
     media = media_of(asked.path)
     is_shown = not asked.download and media != "application/octet-stream"
     name = asked.path.rpartition("/")[2]
@@ -78,7 +78,8 @@ def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
     return Reply(stream=_chunks(content.read, start, stop), status=status, headers=headers, media=media)
 
 
-def _find(visit: Visit, run: str, path: str) -> Content:
+def find_content(visit: Visit, run: str, *, path: str) -> Content:
+    """A file of a run, from its directory or from what was uploaded. Raises NoRun, UsageError, OSError."""
     try:
         file = open_file(visit.services.verdicts.directory(run), path)
     except NoRun:

@@ -1,17 +1,22 @@
 """Why a run ended, what people say about that, and the wish that it stops."""
 
+import contextlib
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from holter.catalog.change.marking import mark, mark_cause, unmark
-from holter.errors import Refused
+from holter.errors import NoRun, Refused
 from holter.journal.stop_request import StopRequest, write_stop_request
+from holter.model.records import Raised
 from holter.model.run_row import Mark
 from holter.model.state import RUNNING
 from holter.model.verdicts import CauseMark, Fact, FatalCell, RuledOut
+from holter.probes.facts import SCRIPT_FILE
+from holter.server.api.files import find_content
 from holter.server.api.runs import AskedRun
 from holter.server.query.briefs import marks_of
+from holter.server.query.sources import RaisedAt, is_of_script, last_raised, raised_at
 from holter.server.transport.routing import Nothing, Route, Visit
 
 DeadState = Literal["finished", "failed", "crashed", "preempted"]
@@ -104,6 +109,20 @@ def verdict(visit: Visit, asked: AskedRun) -> Any:
     return visit.services.verdicts.verdict(asked.run)
 
 
+def raised(visit: Visit, asked: AskedRun) -> RaisedAt:
+    """Where in its own code the program raised what ended it, with the lines around it where they were kept"""
+    loaded = visit.services.verdicts.load(asked.run)
+    found = last_raised(loaded.said(Raised))
+    if found is None:
+        return RaisedAt()
+    script = None
+    if found.frames and is_of_script(found.frames[-1], loaded.facts):
+        with contextlib.suppress(NoRun, OSError):
+            content = find_content(visit, asked.run, path=SCRIPT_FILE)
+            script = content.read(0, content.size).decode("utf-8", "replace")
+    return raised_at(found, script)
+
+
 def mark_run(visit: Visit, asked: NewMark) -> Marks:
     """Say how a run that has ended is to be seen, or what it died of; the machine's own verdict stays visible"""
     if asked.state is None and asked.cause is None:
@@ -151,6 +170,7 @@ def _marks(visit: Visit, run: str) -> Marks:
 ROUTES = [
     Route(method="GET", path="/causes", touches="server", answer=list_causes, result=Causes),
     Route(method="GET", path="/runs/{run}/verdict", touches="run", answer=verdict, asked=AskedRun, result=VerdictJson),
+    Route(method="GET", path="/runs/{run}/raised", touches="run", answer=raised, asked=AskedRun, result=RaisedAt),
     Route(
         method="POST",
         path="/runs/{run}/marks",

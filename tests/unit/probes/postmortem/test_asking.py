@@ -6,7 +6,8 @@ from holter.journal.digest import Digest
 from holter.model.evidence import Counters, Job, MemoryLevel, Unseen
 from holter.model.records import ChildExited, Exited, Facts, Launched, Looked, Opened, Record
 from holter.probes.postmortem.answers import answer
-from holter.probes.postmortem.asking import known_job, look_again
+from holter.probes.postmortem.asking import look_again
+from holter.probes.postmortem.job import known_job
 from holter.probes.postmortem.past import recall
 
 
