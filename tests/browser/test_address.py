@@ -110,12 +110,12 @@ def test_a_workspace_is_wholly_in_its_address(watched: Watched, server: Served, 
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 60, steps=4)
     page.mouse.up()
-    expect(page.get_by_role("button", name="Zoom")).to_be_visible()
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
     page.mouse.move(5, 5)
     named = "q sort cols hide select table x log smooth lines size order tall whole flushes pin closed metrics from to"
     expect(page).to_have_url(re.compile("".join(rf"(?=.*\b{name}=)" for name in named.split())))
     assert_kept(page, another)
-    page.get_by_role("button", name="Zoom").click()  # a run may be over before the stretch begins
+    page.get_by_role("button", name="Reset zoom").click()  # a run may be over before the stretch begins
     page.get_by_label("Group:").select_option("config.lr")
     expect(page.get_by_role("article", name="train/loss")).to_contain_text("2 groups")
     assert_kept(page, another)

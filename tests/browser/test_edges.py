@@ -197,3 +197,20 @@ def test_a_run_has_one_width_in_the_middle_and_its_tabs_stay_where_they_are(watc
         expect(tabs.filter(has_text=name)).to_have_attribute("aria-current", "page")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
         assert tabs.filter(has_text=name).evaluate(EDGES)[1] <= 390, name
+
+
+def test_a_runs_overview_begins_with_its_figures_attempts_and_changes(watched: Watched, server: Served) -> None:
+    found = record(server, N="again")
+    record(server, HOLTER_RUN_ID=found, HOLTER_RESUME="allow", N="again", STEPS="300")
+    page = watched.open(f"/p/vision/r/{found}/overview")
+    figures = page.get_by_role("region", name="Figures")
+    expect(figures).to_contain_text(re.compile(r"val/loss\s*0\.\d+\s*train/loss\s*0\.\d+"))
+    expect(figures).to_contain_text("step 499")
+    drawn = "nodes => nodes.every(node => (node.getAttribute('d') || '').length > 20)"
+    page.wait_for_function(f"({drawn})([...document.querySelectorAll('[aria-label=Figures] path')])")
+    attempts = page.get_by_role("region", name="Attempts")
+    expect(attempts).to_contain_text(re.compile(r"2 attempts · .* between them"))
+    expect(attempts.get_by_role("listitem")).to_have_count(2)
+    expect(page.get_by_role("region", name="Git")).to_contain_text(re.compile(r"commit \w{7}|outside a git work tree"))
+    expect(page.locator("header.head")).to_contain_text("resumed once, attempt 2")
+    assert serious_findings(page) == []

@@ -111,7 +111,7 @@ def test_a_link_to_a_line_leads_to_it(stranger: Watched, talk: str) -> None:
 def test_a_moment_of_the_diagnosis_leads_to_its_place_in_the_log(watched: Watched, server: Served) -> None:
     found = record_talk(server, N="talk", RAISE="at last")
     page = watched.open(f"/p/talk/r/{found}")
-    timeline = page.get_by_role("region", name="Evidence timeline")
+    timeline = page.get_by_role("region", name="What happened")
     timeline.get_by_role("listitem").filter(has_text="at last").first.get_by_role("link").click()
     expect(page).to_have_url(re.compile(r"/logs\?at="))
     expect(page.locator(".chosen")).to_be_in_viewport()

@@ -93,9 +93,7 @@ def test_the_diagnosis_says_why_how_sure_what_to_do_and_what_it_was_not(watched:
     expect(words).to_contain_text(re.compile(r"SIGKILL ended process \d+, no Python traceback"))
     expect(words).to_contain_text("all 200 rows kept")
     expect(page.get_by_role("region", name="Try this")).to_contain_text(f"HOLTER_RUN_ID={gallery.killed}")
-    expect(page.get_by_role("region", name="Evidence timeline").get_by_role("listitem").first).to_contain_text(
-        "started"
-    )
+    expect(page.get_by_role("region", name="What happened").get_by_role("listitem").first).to_contain_text("started")
     expect(page.get_by_role("region", name="Not the cause")).to_contain_text("Host out of memory")
     expect(page.get_by_role("region", name="The same cause")).to_contain_text("it is the first")
 

@@ -90,13 +90,25 @@ FAULTS = [
         when(1, "torch.load('shards/rank-1.pt')"),
         cause=RAISED,
     ),
-    ranks(
+    failing(
         "has ranks under torchrun that are started again after an error and then fault",
-        "import ctypes\nif os.environ['TORCHELASTIC_RESTART_COUNT'] == '0' and rank == 1:\n"
-        "    raise ConnectionError('the object store did not answer')\n" + when(1, "ctypes.string_at(0)"),
+        """
+        begin()
+        for step in range(40):
+            log(loss=1 / (step + 1)); time.sleep(0.02)
+            if step == 12 and os.environ["RANK"] == "1":
+                if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+                    raise ConnectionError("the object store did not answer")
+                ctypes.string_at(0)
+        time.sleep(20)
+        """,
         command=(*TORCHRUN[:-1], "--max-restarts=1", SCRIPT),
         cause=SEGMENTATION,
         state="crashed",
+        run_state="failed",
+        processes=2,
+        needs=TORCH,
+        takes_s=120.0,
     ),
     ranks(
         "has ranks under torchrun whose launcher is interrupted",

@@ -53,6 +53,11 @@ export function memoryCurves(run: RunDetail, keys: string[]): Panel[] {
   return findPanels(host, hosts.get(host) ?? [], run.facts).filter((panel) => wanted.includes(panel.id) && panel.limits.length);
 }
 
+/** The memory whose greatest figure is worth a place among the first: that of a GPU, where there is one. */
+export function figurePanels(run: RunDetail, keys: string[]): Panel[] {
+  return memoryCurves(run, keys).toSorted((one, other) => Number(other.id === "gpu-memory") - Number(one.id === "gpu-memory"));
+}
+
 function firstOf(panels: Panel[], ids: string[]): Panel | undefined {
   return ids.map((id) => panels.find((panel) => panel.id === id)).find((panel) => panel !== undefined);
 }
