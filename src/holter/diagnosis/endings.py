@@ -5,6 +5,7 @@ import signal
 import msgspec
 
 from holter.diagnosis.grades import CONSISTENT, COUNTED, NAMED
+from holter.diagnosis.memory_reading import own_level
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.texts import last_words, may_be_error
 from holter.model.evidence import Caught, End, Evidence
@@ -165,9 +166,8 @@ def _by_last_words(evidence: Evidence) -> Ending | None:
     line = last_words(evidence, "gives-up", near_s=5.0)
     if line is None or not may_be_error(evidence, line):
         return None
-    found = tags_in(line.text).get(
-        "fatal-signal"
-    )  # Python's own writer of stacks, which the program itself has switched on
+    # Python's own writer of stacks, which the program itself has switched on.
+    found = tags_in(line.text).get("fatal-signal")
     return Ending(signal=_FATAL_SIGNALS[found[1]] if found else signal.SIGABRT, certainty=BY_LAST_WORDS)
 
 
@@ -186,7 +186,7 @@ def _by_elimination(evidence: Evidence) -> Ending | None:
 
 def _has_oom_kill(evidence: Evidence) -> bool:
     """Linux killed somebody for memory in the process's cgroup, or this very process, when it vanished."""
-    own = next((level for level in evidence.memory.levels if level.level == 0), None)
+    own = own_level(evidence)
     kills = evidence.kernel_log.kills if evidence.kernel_log else ()
     is_named = any(each.pid == evidence.subject.pid for each in kills)
     return is_named or bool(own and own.kills and own.kills_lately != 0)

@@ -731,7 +731,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Give a run another name, other tags or notes
+         * Give a run another name, other tags or notes, or another colour
          * @description What people change; what is left out stays.
          */
         patch: operations["edit_run"];
@@ -1482,6 +1482,8 @@ export interface components {
             notes: string | null;
             /** @default null */
             tags: string[] | null;
+            /** @default null */
+            colour: number | null;
         };
         /**
          * AskedRemoval
@@ -2181,6 +2183,8 @@ export interface components {
             trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
+            /** @default null */
+            colour: number | null;
             /** @default {} */
             values: Record<string, never>;
         };
@@ -2323,6 +2327,8 @@ export interface components {
             trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
+            /** @default null */
+            colour: number | null;
             /** @default {} */
             values: Record<string, never>;
             config: Record<string, never>;
@@ -6015,6 +6021,8 @@ export interface operations {
                     notes?: string | null;
                     /** @default null */
                     tags?: string[] | null;
+                    /** @default null */
+                    colour?: number | null;
                 };
             };
         };
