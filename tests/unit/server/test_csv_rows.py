@@ -25,7 +25,7 @@ def read(line: Line, first: int | None, most: int) -> Points:
 
 @pytest.mark.parametrize("part", [1, 500, 10**6])
 def test_every_point_is_in_one_row_of_its_step(part: int) -> None:
-    pieces = list(csv_of([Line(run, "loss") for run in SERIES], list(SERIES), read, part=part))
+    pieces = list(csv_of([Line(run, "loss") for run in SERIES], list(SERIES), read=read, part=part))
     assert part > 500 or len(pieces) > 3
     head, *rows = csv.reader(io.StringIO(b"".join(pieces).decode()))
     assert head == ["step", "long", "sparse", "none"]
@@ -44,5 +44,5 @@ def test_every_point_is_in_one_row_of_its_step(part: int) -> None:
 def test_columns_are_told_apart_and_are_no_formulas() -> None:
     assert column_names([("r1", "a"), ("r2", "a"), ("r3", "")], ["loss"]) == ["a (r1)", "a (r2)", "r3"]
     assert column_names([("r1", "a")], ["x", "y"]) == ["a x", "a y"]
-    [head] = csv_of([], ["=1+1", 'say "hi", you'], read)
+    [head] = csv_of([], ["=1+1", 'say "hi", you'], read=read)
     assert head == b'step,\'=1+1,"say ""hi"", you"\n'

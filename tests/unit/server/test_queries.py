@@ -67,7 +67,7 @@ def test_a_group_has_a_band_of_its_runs_and_says_how_many_they_are() -> None:
     chart = Chart(lines=tuple((run, "loss") for run in "abcd"), buckets=10)
 
     def band(kind: Literal["range", "std", "quartiles"], at: int) -> list[float]:
-        found = draw_mean(storage, chart, kind)
+        found = draw_mean(storage, chart, band=kind)
         assert found.runs.tolist() == [4] * 5 + [3] * 5
         return [float(column[at]) for column in (found.buckets.low, found.buckets.mean, found.buckets.high)]
 

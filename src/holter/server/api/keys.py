@@ -76,7 +76,7 @@ def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
     wanted = asked.search.lower()
     series = visit.services.storage.series
     found = [each for each in series.list_series(asked.run) if wanted in each.key.lower()]
-    counters = counters_of(series, [asked.run], [each.key for each in found if not each.key.startswith(SYSTEM)])
+    counters = counters_of(series, [asked.run], keys=[each.key for each in found if not each.key.startswith(SYSTEM)])
     return SeriesKeys(
         [
             SeriesKey(
@@ -102,7 +102,7 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
     counted = series.count_keys(runs)
     keys = [key for key in sorted(counted) if wanted in key.lower()]
     shown = keys[: asked.limit]
-    counters = counters_of(series, runs[:LOOKED_AT], [key for key in shown if not key.startswith(SYSTEM)])
+    counters = counters_of(series, runs[:LOOKED_AT], keys=[key for key in shown if not key.startswith(SYSTEM)])
     return MetricKeys([MetricKey(key, counted[key], key in counters) for key in shown], len(keys))
 
 

@@ -16,7 +16,7 @@ from holter.server.query.csv_rows import column_names, csv_of
 from holter.server.query.expressions import STEP, parse_expression
 from holter.server.transport.routing import Reply, Route, Visit
 from holter.storage.run_fields import value_of
-from holter.storage.series import Buckets, Line
+from holter.storage.series import Buckets, Line, Points
 from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
 
 MOST_LINES = 5000
@@ -141,7 +141,11 @@ def table(visit: Visit, asked: AskedCsv) -> Reply:
         raise UsageError(f"{len(runs) * len(keys):,} columns in one table: {MOST_LINES:,} are the most")
     names = column_names(runs, keys)
     lines = [Line(run, key) for run, _ in runs for key in keys]
-    pieces = csv_of(lines, names, lambda line, first, most: storage.series.points(line, first=first, most=most))
+
+    def read(line: Line, first: int | None, most: int, /) -> Points:
+        return storage.series.points(line, first=first, most=most)
+
+    pieces = csv_of(lines, names, read=read)
     file = quote(f"{asked.name}.csv", safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{file}", "cache-control": "private, no-store"}
     return Reply(stream=_sent(pieces), headers=headers, media="text/csv; charset=utf-8")
@@ -177,7 +181,7 @@ def _grouped(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, 
     for name, members in groups.items():
         for key in asked.keys:
             lines = tuple((run, key) for run in members)
-            found = draw_mean(visit.services.storage, _chart(asked, lines), asked.band)
+            found = draw_mean(visit.services.storage, _chart(asked, lines), band=asked.band)
             about = {"group": values[name], "runs": members, "key": key, "seq": max(seqs[run] for run in members)}
             columns = {**_columns(found.buckets, asked.x), "runs": found.runs.astype(np.uint32)}
             tables.append(({**about, **_totals(found.buckets)}, columns))

@@ -65,7 +65,7 @@ def axis_of(x: str) -> Expression | None:
     return parse_expression(x.removeprefix(FORMULA)) if x.startswith(FORMULA) else None
 
 
-def draw_mean(storage: Storage, chart: Chart, band: Band = "range") -> Averaged:
+def draw_mean(storage: Storage, chart: Chart, *, band: Band = "range") -> Averaged:
     """All lines as one: the mean of their means with a band from the lowest to the highest of them or a standard
     deviation to each side, or their median between the quartiles. Raises UsageError.
     """

@@ -17,7 +17,7 @@ MOST_KEYS = 300
 """More are looked at only where their names say that they count."""
 
 
-def counters_of(series: SeriesReader, runs: Sequence[str], keys: Sequence[str]) -> set[str]:
+def counters_of(series: SeriesReader, runs: Sequence[str], *, keys: Sequence[str]) -> set[str]:
     """Those of the keys that only count, as the first of these runs that has enough of each shows."""
     wanted = [key for key in keys if len(keys) <= MOST_KEYS or _NAMED.search(key)]
     found: set[str] = set()

@@ -12,7 +12,7 @@ Read = Callable[[Line, int | None, int], Points]
 PART = 20_000
 
 
-def csv_of(lines: Sequence[Line], names: Sequence[str], read: Read, *, part: int = PART) -> Iterator[bytes]:
+def csv_of(lines: Sequence[Line], names: Sequence[str], *, read: Read, part: int = PART) -> Iterator[bytes]:
     """The whole table in pieces, its head first; a cell is empty where a series has nothing at that step."""
     yield ",".join(_cell(name) for name in ("step", *names)).encode() + b"\n"
     first: int | None = None
