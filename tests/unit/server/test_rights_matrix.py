@@ -106,16 +106,20 @@ ROUTES: dict[str, str] = {
     "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
     "GET /causes": "be somebody",
+    "GET /axis": "be somebody",
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
     "GET /importance": "list",
+    "GET /groups": "list",
+    "GET /fields": "list",
     "GET /projects": "list",
     "GET /attention": "list",
     "GET /crashes": "list",
     "GET /deaths": "list",
     "GET /events": "list",
     "POST /series": "list",
+    "GET /series.csv": "list",
     "GET /runs/{run}": "see",
     "GET /runs/{run}/console": "see",
     "GET /runs/{run}/files": "see",
@@ -228,7 +232,11 @@ def request_of(
     queries: dict[str, dict[str, Any]] = {
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
+        "/axis": {"x": "tokens / 1e6"},
+        "/series.csv": {"runs": run, "keys": "loss", "name": "loss"},
         "/importance": {"project": project, "target": "summary.loss"},
+        "/groups": {"project": project, "by": "project"},
+        "/fields": {"project": project},
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
         "/deaths": {"project": project},
@@ -293,7 +301,7 @@ def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
 def test_whatever_lists_runs_asks_for_those_that_may_be_seen() -> None:
     files = sorted(Path(api.__path__[0]).glob("*.py"))
     assert len(files) > 10
-    around = re.compile(r"storage\.runs\.(query|projects|seen)|services\.runs\.(query|projects|seen)")
+    around = re.compile(r"(storage|services)\.runs\.(query|groups|fields|projects|seen)")
     assert [path.name for path in files if around.search(path.read_text())] == []
 
 
@@ -324,6 +332,10 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/series.csv":
+        return b"," in content
+    if route.path == "/fields":
+        return b'"summary.loss"' in content
     if route.path == "/importance":
         return b'"total":0' not in content
     return kind.encode() in content
