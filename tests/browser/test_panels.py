@@ -75,7 +75,7 @@ def choose(page: Page, title: str, item: str) -> None:
 
 
 def test_each_kind_is_added_and_stays_in_the_address(watched: Watched, take: Callable[[str], None]) -> None:
-    page = watched.open("/p/sweep")
+    page = watched.open("/p/sweep?lines=10")
     expect(page.get_by_role("article", name="loss", exact=True).get_by_role("img")).to_be_visible()
     for kind, title in KINDS.items():
         page.get_by_role("button", name="+ Chart").click()
@@ -146,9 +146,12 @@ def test_ranges_pick_runs_and_become_the_filter(show: Callable[..., Page]) -> No
     page.keyboard.press("ArrowUp")
     expect(words).to_have_attribute("aria-valuetext", "swin")
     expect(panel(page, "lr … loss")).to_contain_text("6 of 24 runs in the ranges")
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("axes_config.net%2Cconfig.lr"))
+    expect(words).to_be_focused()
     page.get_by_role("button", name="Filter the table").click()
     expect(page).to_have_url(re.compile("q=config.lr"))
-    expect(panel(page, "lr … loss")).to_contain_text("6 runs")
+    expect(panel(page, "net … loss")).to_contain_text("6 runs")
     expect(page.get_by_role("button", name="Filter the table")).to_have_count(0)
     expect(page.get_by_role("slider", name="Range of net")).to_have_attribute(
         "aria-valuetext", re.compile("same in all")

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -169,3 +170,46 @@ def test_groups_open_and_say_the_mean_of_their_runs(watched: Watched) -> None:
     wait_until(lambda: len(names(page)) == 6)
     page.get_by_label("Group:").select_option("tags")
     expect(page.get_by_role("row").filter(has=page.get_by_role("button", name="sweep"))).to_contain_text("5 runs")
+
+
+def test_many_runs_are_changed_at_once(watched: Watched, server: Served, tmp_path: Path) -> None:
+    for at in range(5):
+        write_finished(f"bulk{at}", value=at, config={"lr": at}, project="bulk", name=f"trial {at}", tags=("old",))
+    wait_until(lambda: server.get("/runs", project="bulk", filter="state = finished")["total"] == 5)
+    page = watched.open("/p/bulk?sort=name&cols=tags")
+    bar = page.get_by_role("toolbar", name="Selected runs")
+    page.get_by_label("Select trial 1").click()
+    page.get_by_label("Select trial 3").click(modifiers=["Shift"])
+    expect(bar).to_contain_text("3 selected")
+    assert serious_findings(page) == []
+    bar.get_by_role("button", name="Tag").click()
+    page.get_by_role("textbox", name="Tags").fill("best, new")
+    page.get_by_role("button", name="Add", exact=True).click()
+    for at in range(5):
+        expect(row(page, f"trial {at}")).to_contain_text("old, best, new" if 1 <= at <= 3 else "old")
+    page.get_by_role("button", name="Undo").click()
+    expect(row(page, "trial 2")).not_to_contain_text("best")
+    bar.get_by_role("button", name="Tag").click()
+    page.get_by_role("textbox", name="Tags").fill("old")
+    page.get_by_role("button", name="Remove", exact=True).click()
+    expect(row(page, "trial 2")).not_to_contain_text("old")
+    with page.expect_download() as downloading:
+        bar.get_by_role("button", name="Export").click()
+        page.get_by_role("menuitem", name="CSV").click()
+    downloading.value.save_as(tmp_path / "runs.csv")
+    lines = (tmp_path / "runs.csv").read_text().splitlines()
+    assert (len(lines), lines[0].split(",")[-2:]) == (4, ["config.lr", "summary.loss"])
+    bar.get_by_role("button", name="Hide").click()
+    expect(page.get_by_role("button", name="Lines of trial 2")).to_have_attribute("aria-pressed", "false")
+    bar.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("button", name="Lines of trial 2")).to_have_attribute("aria-pressed", "true")
+    bar.get_by_role("button", name="Only selected").click()
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["trial 1", "trial 2", "trial 3"])
+    expect(bar).to_have_count(0)
+    page.get_by_label("Select all that match").click()
+    expect(bar).to_contain_text("3 selected")
+    bar.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog", name="Delete 3 runs").get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text("No run matches this filter.")).to_be_visible()
+    page.get_by_role("button", name=re.compile("Remove the filter id in")).click()
+    expect(page.get_by_role("row").get_by_role("link")).to_have_text(["trial 0", "trial 4"])

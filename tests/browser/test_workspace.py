@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.gallery import gallery_in
@@ -43,14 +43,6 @@ def read_end(page: Page, metric: str) -> int:
 
     wait_until(reads)
     return int(steps[0].replace("\u202f", ""))
-
-
-def slot(run: str) -> int:
-    """The one that a run takes where all are free, as `colours.ts` finds it, for 8 colours or 10."""
-    found = 0x811C9DC5
-    for letter in run.encode():
-        found = (found ^ letter) * 0x01000193 % 2**32
-    return (found ^ (found >> 15)) % 40
 
 
 @pytest.fixture(scope="module")
@@ -281,22 +273,35 @@ def test_a_run_keeps_its_colour(workspace: Page) -> None:
     assert colours() == {name: before[name] for name in ("Lines of slow", "Lines of quick")}
 
 
-def test_a_run_keeps_its_colour_also_where_the_page_is_left_at_once(watched: Watched, server: Served) -> None:
-    first = "colour-0"
-    other = next(each for at in range(1, 10_000) if slot(each := f"colour-{at}") == slot(first))
-    for name in (first, other):
-        Journal(data_directory() / "runs" / name, dead()).say(named(name, "colours")).log(range(3)).close()
+def test_a_run_has_the_same_colour_for_everybody_and_another_can_be_chosen(
+    watched: Watched, server: Served, browser: Browser
+) -> None:
+    for name in ("one", "other"):
+        Journal(data_directory() / "runs" / f"colour-{name}", dead()).say(named(name, "colours")).log(range(3)).close()
     wait_until(lambda: server.get("/runs", project="colours")["total"] == 2)
-    page = watched.open("/p/colours?sort=name")
+    page = watched.open("/p/colours")
+    context = browser.new_context(reduced_motion="reduce")
+    context.add_cookies(page.context.cookies())  # type: ignore[arg-type]  # as they were read
+    elsewhere = context.new_page()
+    elsewhere.goto(f"{server.address}/p/colours?q=name = one")
 
-    def colour(name: str) -> str:
-        swatch = page.get_by_label(f"Lines of {name}", exact=True)
+    def colour(of: Page, name: str) -> str:
+        swatch = of.get_by_label(f"Lines of {name}", exact=True)
         return str(swatch.evaluate("each => each.style.getPropertyValue('--colour')"))
 
-    taken = [colour(name) for name in (first, other)]
-    page.goto(f"{server.address}/p/colours?q=name = {other}")
-    expect(page.get_by_role("row")).to_have_count(2)
-    assert colour(other) == taken[1] != taken[0]
+    before = colour(page, "one")
+    assert colour(elsewhere, "one") == before != colour(page, "other")
+    page.get_by_role("button", name="Menu of one").click()
+    page.get_by_role("menuitem", name="Colour…").click()
+    swatches = page.get_by_role("dialog", name="Colour of the run").get_by_role("group").get_by_role("button")
+    expect(swatches).to_have_count(8)
+    assert serious_findings(page) == []
+    swatches.and_(page.locator("[aria-pressed=false]")).first.click()
+    wait_until(lambda: colour(page, "one") != before)
+    wait_until(lambda: colour(elsewhere, "one") == colour(page, "one"))
+    page.get_by_role("button", name="Undo").click()
+    wait_until(lambda: colour(page, "one") == colour(elsewhere, "one") == before)
+    context.close()
 
 
 def test_dragging_zooms_all_charts_and_escape_takes_it_back(workspace: Page) -> None:

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { RunBrief } from "../src/api/client";
 import { betterOf } from "../src/workspace/better";
+import { csvOfRuns } from "../src/workspace/exporting";
 import { cellText, differenceOf, digitsOf, endWords, progressWords } from "../src/workspace/cells";
 
 const run = (known: object): RunBrief => ({ id: "r", state: "finished", attempt: 1, tags: [], values: {}, started_at: 0, ended_at: 60, duration_s: 60, last_step: 1310, ...known }) as unknown as RunBrief;
@@ -33,4 +34,12 @@ test("a metric stands beside the baseline's, and says whether it is better", () 
   expect(differenceOf("summary.epoch", 2, 3, null)).toEqual({ text: "−1", isBetter: false });
   expect(differenceOf("summary.loss", 1, 1, 4)?.text).toBe("±0");
   for (const [column, found] of [["config.lr", 2], ["summary.loss", "NaN"], ["summary.loss", undefined]] as const) expect(differenceOf(column, found, 1, 4)).toBeNull();
+});
+
+test("rows are exported with all that they have, and nothing that a spreadsheet would run", () => {
+  const text = csvOfRuns([run({ id: "a", name: "=1+1", tags: ["x", "y"], values: { config: { lr: 0.1 }, summary: { loss: "NaN" } } }), run({ id: "b", name: 'say "hi"', values: { config: { net: { depth: 2 } } } })]);
+  const [head, first, second] = text.trimEnd().split("\n");
+  expect(head!.split(",").slice(-3)).toEqual(["config.lr", "config.net.depth", "summary.loss"]);
+  expect(first).toMatch(/^a,'=1\+1,finished,.*"x, y".*,0\.1,,NaN$/);
+  expect(second).toMatch(/^b,"say ""hi""",.*,,2,$/);
 });

@@ -7,8 +7,10 @@ import msgspec
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.memory_reading import held_bytes, is_reached, own_level
 from holter.diagnosis.phrases.tags import tags_in
+from holter.diagnosis.texts import type_names
 from holter.model.evidence import End, Evidence, MemoryLevel, OomKill
 
+MEMORY_ERRORS = frozenset({"MemoryError", "OutOfMemoryError", "ResourceExhaustedError", "_ArrayMemoryError"})
 NEAR_NS = 10_000_000_000
 """How far apart Linux's word and the death may lie: the kernel log counts from the boot."""
 SCARCE = 0.06
@@ -151,3 +153,26 @@ def has_greater_neighbour(evidence: Evidence) -> bool:
         return False
     theirs = level.usage_bytes - own
     return theirs > own and theirs > GREATER * (level.limit_bytes or level.usage_bytes)
+
+
+def lacked_memory(evidence: Evidence) -> bool:
+    """The host, a cgroup or the program itself says that there was no memory left: else what contributes to that is not
+    worth a word."""
+    kill = kill_of(evidence)
+    if kill is not None and kill.is_not_for_memory:
+        return False
+    levels = evidence.memory.levels
+    raised = evidence.subject.raised
+    was_refused = raised is not None and bool(type_names(raised) & MEMORY_ERRORS)
+    return (
+        was_refused or bool(is_scarce(evidence)) or has_reached_limit(evidence) or any(level.kills for level in levels)
+    )
+
+
+def lacked_gpu_memory(evidence: Evidence) -> bool:
+    """The program was refused memory of a GPU."""
+    raised = evidence.subject.raised
+    if raised is None:
+        return False
+    text = f"{raised.type}: {raised.message}"
+    return "CUDA out of memory" in text or "RESOURCE_EXHAUSTED" in text or "torch.OutOfMemoryError" in text

@@ -66,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     contributing: tuple[Verdict, ...] = ()
     ruled_out: tuple[RuledOut, ...] = ()
     not_observable: tuple[NotObservable, ...] = ()
-    rivals: dict[str, dict[str, float]] = {}
+    rivals: dict[str, dict[str, Grade]] = {}
     """By the cause of a verdict: what else it may have been, and what that leaves of it."""
 
     @property
@@ -129,14 +129,14 @@ def _ask(rule: Rule, evidence: Evidence) -> Answer:
         return NotObservable(cause=rule.cause, because=because, remedy=f"report it to the author of {rule.module}")
 
 
-def _find_rivals(verdict: Verdict, evidence: Evidence, rules: Iterable[Rule]) -> dict[str, float]:
+def _find_rivals(verdict: Verdict, evidence: Evidence, rules: Iterable[Rule]) -> dict[str, Grade]:
     """Causes that can't be told from the verdict's by what was looked at, and what each leaves of it."""
     others = sorted((rule for rule in rules if rule.cause != verdict.cause), key=lambda rule: rule.generality)
     left = {rule.cause: rule.hides_behind(verdict, evidence) for rule in others if rule.hides_behind is not None}
     return {cause: most for cause, most in left.items() if most is not None}
 
 
-def _bounded(verdict: Verdict, subject: End, left: Iterable[float]) -> Verdict:
+def _bounded(verdict: Verdict, subject: End, left: Iterable[Grade]) -> Verdict:
     by_facts = MOST_BY_TEXT if _is_by_text(verdict, subject) else _most_by_source(verdict)
     most = min([by_facts, *left])
     return msgspec.structs.replace(verdict, grade=min(verdict.grade, most))

@@ -325,6 +325,8 @@ class Edited(Record, frozen=True, kw_only=True):
     name: str | None = None
     notes: str | None = None
     tags: tuple[str, ...] | None = None
+    colour: Whole | None = None
+    """Of its lines: a slot of the palette."""
 
 
 class CellStarted(Record, frozen=True, kw_only=True):

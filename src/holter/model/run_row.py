@@ -18,6 +18,10 @@ _listed = operator.attrgetter(*LISTED)
 ListedRun = msgspec.defstruct("ListedRun", LISTED, gc=False)
 
 
+COLOURS = 8
+"""How many colours there are for lines: the page's palette has so many slots."""
+
+
 class Mark(msgspec.Struct, frozen=True):
     """A person's word on how a run ended, or on what it died of (`cause`): when, who, why."""
 
@@ -81,6 +85,10 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """What a person says that it died of."""
     directory: str = ""
     """Where it lies, for those who look at it there."""
+    colour: int | None = None
+    """The slot of the palette that a person chose for its lines."""
+    slot: int | None = None
+    """The one that it has otherwise."""
     duration_s: float = 0.0
     """Only of a moment, as `is_stale`."""
     is_stale: bool = False

@@ -36,7 +36,7 @@ def gather(members: Members, query: GroupQuery) -> GroupPage:
     values, of_value = _numbered(members.values)
     states, of_state = _numbered(members.states)
     tally = np.bincount(of_value * len(states) + of_state, minlength=len(values) * len(states))
-    tally = tally.reshape(len(values), -1)
+    tally = tally.reshape(len(values), len(states))
     spreads = {
         name: _spread(column, of_value, len(values))
         for name, column in zip(query.columns, members.columns, strict=True)

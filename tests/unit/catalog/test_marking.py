@@ -126,8 +126,8 @@ def test_people_have_the_last_word_on_names(directory: Path) -> None:
     failed(directory)
     edits = [
         Edited(at_ns=BEGAN_NS, by="ada", name="first", tags=("a",)),
-        Edited(at_ns=BEGAN_NS + 1, by="ada", name="second", notes="n"),
+        Edited(at_ns=BEGAN_NS + 1, by="ada", name="second", notes="n", colour=5),
     ]
     assert write_down(str(directory), edits, opened=as_command("r1", 1))
     row = load(directory).row
-    assert (row.name, row.tags, row.notes) == ("second", ("a",), "n")
+    assert (row.name, row.tags, row.notes, row.colour) == ("second", ("a",), "n", 5)

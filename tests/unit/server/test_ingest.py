@@ -270,11 +270,11 @@ def test_what_people_call_a_run_holds_over_what_its_program_said(
 ) -> None:
     ingest = open_ingest(tmp_path, storage)
     person = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock(), writer="command")
-    person.say(Edited(at_ns=9, by="me", name="better", tags=("best",)))
+    person.say(Edited(at_ns=9, by="me", name="better", tags=("best",), colour=5))
     journal.log(1)
     send(ingest, journal)
     send(ingest, person)
     ingest.catch_up()
     row = storage.runs.get("r1")
     assert row is not None
-    assert (row.name, row.tags, row.project) == ("better", ("best",), "p")
+    assert (row.name, row.tags, row.project, row.colour) == ("better", ("best",), "p", 5)

@@ -110,6 +110,8 @@ ROUTES: dict[str, str] = {
     "GET /keys": "list",
     "GET /flushes": "list",
     "GET /importance": "list",
+    "GET /groups": "list",
+    "GET /fields": "list",
     "GET /projects": "list",
     "GET /attention": "list",
     "GET /crashes": "list",
@@ -229,6 +231,8 @@ def request_of(
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
         "/importance": {"project": project, "target": "summary.loss"},
+        "/groups": {"project": project, "by": "project"},
+        "/fields": {"project": project},
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
         "/deaths": {"project": project},
@@ -293,7 +297,7 @@ def test_every_route_says_what_it_touches_and_has_its_row_here() -> None:
 def test_whatever_lists_runs_asks_for_those_that_may_be_seen() -> None:
     files = sorted(Path(api.__path__[0]).glob("*.py"))
     assert len(files) > 10
-    around = re.compile(r"storage\.runs\.(query|projects|seen)|services\.runs\.(query|projects|seen)")
+    around = re.compile(r"(storage|services)\.runs\.(query|groups|fields|projects|seen)")
     assert [path.name for path in files if around.search(path.read_text())] == []
 
 
@@ -324,6 +328,8 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/fields":
+        return b'"summary.loss"' in content
     if route.path == "/importance":
         return b'"total":0' not in content
     return kind.encode() in content

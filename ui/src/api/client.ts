@@ -1,4 +1,5 @@
 /** Every question that the page asks the server, typed by the server's own description of itself. */
+import { slots } from "../run/slots.svelte";
 import { ROOT } from "../state/router.svelte";
 import { decodeTables, type ColumnTable } from "./columns";
 import type { components } from "./schema";
@@ -146,12 +147,20 @@ export const api = {
   logout: () => sendJson<unknown>("POST", "logout", {}),
   projects: async () => (await getJson<{ projects: Project[] }>("projects")).projects,
   attention: async () => (await getJson<{ runs: Attention[] }>("attention")).runs,
-  runs: (asked: AskedTable, signal?: AbortSignal) => getJson<RunTable>("runs", { ...asked }, signal),
+  runs: async (asked: AskedTable, signal?: AbortSignal) => {
+    const table = await getJson<RunTable>("runs", { ...asked }, signal);
+    slots.tell(table.runs);
+    return table;
+  },
   groups: (asked: AskedGroups, signal?: AbortSignal) => getJson<GroupTable>("groups", { ...asked }, signal),
   fields: async (project: string) => (await getJson<Schemas["Fields"]>("fields", { project })).fields,
-  run: (id: string) => getJson<RunDetail>(`runs/${part(id)}`),
+  run: async (id: string) => {
+    const run = await getJson<RunDetail>(`runs/${part(id)}`);
+    slots.tell([run]);
+    return run;
+  },
   verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
-  edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string }) =>
+  edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string; colour?: number }) =>
     sendJson<unknown>("PATCH", `runs/${part(id)}`, edits),
   remove: (id: string) => sendJson<unknown>("DELETE", `runs/${part(id)}`),
   mark: (id: string, said: { state?: string; cause?: string; reason: string }) =>

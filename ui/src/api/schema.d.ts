@@ -731,7 +731,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Give a run another name, other tags or notes
+         * Give a run another name, other tags or notes, or another colour
          * @description What people change; what is left out stays.
          */
         patch: operations["edit_run"];
@@ -1440,6 +1440,8 @@ export interface components {
             notes: string | null;
             /** @default null */
             tags: string[] | null;
+            /** @default null */
+            colour: number | null;
         };
         /**
          * AskedRemoval
@@ -2111,6 +2113,8 @@ export interface components {
             trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
+            /** @default null */
+            colour: number | null;
             /** @default {} */
             values: Record<string, never>;
         };
@@ -2253,6 +2257,8 @@ export interface components {
             trouble: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
+            /** @default null */
+            colour: number | null;
             /** @default {} */
             values: Record<string, never>;
             config: Record<string, never>;
@@ -5938,6 +5944,8 @@ export interface operations {
                     notes?: string | null;
                     /** @default null */
                     tags?: string[] | null;
+                    /** @default null */
+                    colour?: number | null;
                 };
             };
         };

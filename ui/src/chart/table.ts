@@ -26,7 +26,7 @@ export function toCsv({ names, rows }: ChartTable, axis: string): string {
   return [head, ...body].join("\n") + "\n";
 }
 
-function cell(text: string): string {
+export function cell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }

@@ -1,35 +1,29 @@
 /**
- * The colour of a run. It comes from its id, so that it is the same everywhere; where another run of this browser has
- * that colour already, a free one is taken, and kept. When all are taken, the same ones come again.
+ * The colour of a run is told by the server, or chosen by people, and so the same for everybody. A group of runs takes the
+ * one that its name leads to; where another group of this browser has that already, a free one, which is kept.
  */
 import { LIGHT, slotColour } from "../chart/palette";
+import { slots } from "./slots.svelte";
 
 const KEPT = "holter.colours";
 const MOST_KEPT = 2000;
-
-const slots = new Map<string, number>(readKept());
 const GROUP = "group ";
-/** How often each slot is taken; groups of runs have colours of their own, however many runs there are. */
-const usedByRuns = new Array<number>(LIGHT.length).fill(0);
-const usedByGroups = new Array<number>(LIGHT.length).fill(0);
-for (const [id, slot] of slots) takenBy(id)[slot]!++;
+
+const groups = new Map<string, number>(readKept());
+const used = new Array<number>(LIGHT.length).fill(0);
+for (const slot of groups.values()) used[slot]!++;
 let timer = 0;
 
-function takenBy(id: string): number[] {
-  return id.startsWith(GROUP) ? usedByGroups : usedByRuns;
-}
-
 export function colourOf(id: string, isDark: boolean): string {
-  return slotColour(slots.get(id) ?? choose(id), isDark);
+  return slotColour(id.startsWith(GROUP) ? (groups.get(id) ?? choose(id)) : (slots.get(id) ?? hash(id)), isDark);
 }
 
 function choose(id: string): number {
   const many = LIGHT.length;
   const start = hash(id) % many;
   const order = Array.from({ length: many }, (_, at) => (start + at * 3) % many);
-  const used = takenBy(id);
   const slot = order.reduce((best, each) => (used[each]! < used[best]! ? each : best));
-  slots.set(id, slot);
+  groups.set(id, slot);
   used[slot]!++;
   timer ||= window.setTimeout(keep, 1000);
   return slot;
@@ -38,7 +32,7 @@ function choose(id: string): number {
 function readKept(): [string, number][] {
   try {
     const kept = JSON.parse(localStorage.getItem(KEPT) ?? "[]") as [string, number][];
-    return kept.filter(([, slot]) => slot >= 0 && slot < LIGHT.length);
+    return kept.filter(([id, slot]) => id.startsWith(GROUP) && slot >= 0 && slot < LIGHT.length);
   } catch {
     return [];
   }
@@ -50,7 +44,7 @@ window.addEventListener("pagehide", () => timer && keep());
 function keep(): void {
   clearTimeout(timer);
   timer = 0;
-  localStorage.setItem(KEPT, JSON.stringify([...slots].slice(-MOST_KEPT)));
+  localStorage.setItem(KEPT, JSON.stringify([...groups].slice(-MOST_KEPT)));
 }
 
 /** FNV-1a: short ids that differ in one letter land far apart. */

@@ -2,6 +2,7 @@
 import { api, Problem, setCsrf, watchAnswers, type Info } from "../api/client";
 import { live } from "../api/live.svelte";
 import { forgetAll, refreshAll } from "../api/resource.svelte";
+import { slots } from "../run/slots.svelte";
 
 class Session {
   info = $state.raw<Info | null>(null);
@@ -15,6 +16,7 @@ class Session {
   async begin(): Promise<void> {
     watchAnswers((status) => this.#note(status));
     live.on("reset", () => refreshAll());
+    live.on("run", (run) => slots.tell([run]));
     await this.ask();
     await this.#enterByLink();
   }

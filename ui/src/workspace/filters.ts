@@ -110,5 +110,7 @@ export function matching(names: string[], begun: string): string[] {
 
 /** A condition as a chip says it: without the prefix that everybody knows. */
 export function chipText(part: string): string {
+  const chosen = /^id in \(([^)]*)\)$/.exec(part);
+  if (chosen) return `${chosen[1]!.split(",").length} chosen`;
   return part.replace(/\bconfig\.|\bsummary\./g, "").replace(/\s*!=\s*/g, " ≠ ").replace(/\s*>=\s*/g, " ≥ ").replace(/\s*<=\s*/g, " ≤ ").replace(/\s*([=<>~])\s*/g, " $1 ");
 }

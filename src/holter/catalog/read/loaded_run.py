@@ -352,7 +352,7 @@ def edits(digests: Sequence[Digest]) -> dict[str, Any]:
     """What people call the run, by the names of fields; they have the last word on that."""
     found: dict[str, Any] = {}
     for record in _said(digests, Edited):
-        for name in ("name", "notes", "tags"):
+        for name in ("name", "notes", "tags", "colour"):
             if (value := getattr(record, name)) is not None:
                 found[name] = value
     return found

@@ -1,7 +1,8 @@
 """Remedies against limits: disks, open files, processes, time, the stack."""
 
 from holter.diagnosis import words
-from holter.diagnosis.remedies.particulars import disks, stating, where_used
+from holter.diagnosis.remedies.particulars import stating, where_used
+from holter.diagnosis.spaces import disks
 from holter.model.evidence import Evidence
 
 file_descriptor_sharing = where_used(
@@ -21,16 +22,14 @@ raise_stack = stating(
 
 def more_open_files(evidence: Evidence) -> str:
     """The limit of open files can be raised by the user."""
-    surroundings = evidence.surroundings
-    limit = surroundings.open_files_limit if surroundings else None
-    now = f" (now {limit:,})" if limit is not None else ""
+    limit = evidence.around.open_files_limit
+    now = words.told(" (now {:,})", limit)
     return f"raise the limit in the shell that starts it{now}: ulimit -n {max(65536, 4 * (limit or 0))}"
 
 
 def close_files(evidence: Evidence) -> str:
     """Files that nobody closes add up."""
-    surroundings = evidence.surroundings
-    held = f": {surroundings.open_files:,} were open" if surroundings and surroundings.open_files else ""
+    held = words.told(": {:,} were open", evidence.around.open_files or None)
     return f"open files in a with block, so that they get closed{held}"
 
 
@@ -49,6 +48,5 @@ def free_space(evidence: Evidence) -> str:
 
 def raise_cpu_time(evidence: Evidence) -> str:
     """The limit counts the seconds of all cores."""
-    limit = evidence.surroundings.cpu_limit_s if evidence.surroundings else None
-    now = f" of {limit:,} s" if limit is not None else ""
+    now = words.told(" of {:,} s", evidence.around.cpu_limit_s)
     return f"lift the CPU time limit{now}: ulimit -t unlimited (login nodes set one: run it as a job)"

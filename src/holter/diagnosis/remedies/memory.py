@@ -3,16 +3,8 @@
 from holter.diagnosis import words
 from holter.diagnosis.memory_reading import tight_level, unused_in_pieces
 from holter.diagnosis.phrases.tags import tags_in
-from holter.diagnosis.remedies.particulars import (
-    BATCH,
-    WORKERS,
-    disks,
-    find_number,
-    in_notebooks,
-    scheduler,
-    uses,
-    where_used,
-)
+from holter.diagnosis.remedies.particulars import BATCH, WORKERS, find_number, in_notebooks, scheduler, uses, where_used
+from holter.diagnosis.spaces import shared_memory
 from holter.model.evidence import Evidence
 
 SMALLER_NUMBERS = (
@@ -76,15 +68,9 @@ def _share(evidence: Evidence, held: int) -> str:
 
 def stream_data(evidence: Evidence) -> str:
     """Generators or memory maps instead of arrays."""
-    largest = max(
-        (
-            array
-            for frame in (evidence.subject.raised.frames if evidence.subject.raised else ())
-            for array in frame.arrays
-        ),
-        key=lambda array: array.size_bytes or 0,
-        default=None,
-    )
+    frames = evidence.subject.raised.frames if evidence.subject.raised else ()
+    arrays = [array for frame in frames for array in frame.arrays]
+    largest = max(arrays, key=lambda array: array.size_bytes or 0, default=None)
     which = f" ({largest.name} alone holds {words.size(largest.size_bytes)})" if largest and largest.size_bytes else ""
     return f"read the data with a generator or numpy.memmap instead of holding whole arrays in memory{which}"
 
@@ -116,8 +102,8 @@ def less_fragmentation(evidence: Evidence) -> str:
 
 def free_the_gpu(evidence: Evidence) -> str:
     """Another process holds the memory of the GPU."""
-    surroundings, raised = evidence.surroundings, evidence.subject.raised
-    others = [each for each in (surroundings.gpu_holders if surroundings else None) or () if not each.is_ours]
+    raised = evidence.subject.raised
+    others = [each for each in evidence.around.gpu_holders or () if not each.is_ours]
     told = tags_in(raised.message).get("gpu-holder") if raised else None
     if others:
         most = max(others, key=lambda each: each.rss_bytes)
@@ -131,8 +117,8 @@ def free_the_gpu(evidence: Evidence) -> str:
 
 def larger_shm(evidence: Evidence) -> str:
     """A container's /dev/shm is 64 MiB unless somebody says otherwise."""
-    disk = next((each for each in disks(evidence) if each.what == "shared memory"), None)
-    now = f" (it has {words.size(disk.total_bytes)})" if disk and disk.total_bytes else ""
+    disk = shared_memory(evidence)
+    now = words.sized(" (it has {})", disk.total_bytes if disk else None)
     if evidence.facts.get("container") == "kubernetes":
         return f"mount an emptyDir with medium: Memory at /dev/shm{now}"
     return f"start the container with --shm-size=8g or --ipc=host{now}; outside one: mount -o remount,size=8G /dev/shm"
@@ -153,8 +139,7 @@ def more_memory(evidence: Evidence) -> str:
 
 def more_machine_memory(evidence: Evidence) -> str:
     """The machine itself is too small for all that runs on it."""
-    total = evidence.memory.total_bytes
-    now = f" than this one's {words.size(total)}" if total else ""
+    now = words.sized(" than this one's {}", evidence.memory.total_bytes)
     return f"run it on a machine with more memory{now}, or run less alongside it"
 
 
@@ -169,10 +154,9 @@ def end_the_neighbour(evidence: Evidence) -> str:
 
 def raise_address_space(evidence: Evidence) -> str:
     """A limit of the address space counts what is only reserved, too."""
-    limit = evidence.surroundings.address_space_limit_bytes if evidence.surroundings else None
-    if limit is None:
-        return ""
-    return f"lift the address space limit of {words.size(limit)}: ulimit -v unlimited"
+    return words.sized(
+        "lift the address space limit of {}: ulimit -v unlimited", evidence.around.address_space_limit_bytes
+    )
 
 
 def check_shape(evidence: Evidence) -> str:

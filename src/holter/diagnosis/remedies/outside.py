@@ -13,8 +13,7 @@ RUN_DOCTOR = "run holter doctor: it says what holter can't see on this machine a
 
 def cool(evidence: Evidence) -> str:
     """A hot GPU slows down, then stops."""
-    hottest = evidence.gpu.hottest_c if evidence.gpu else None
-    now = f" (it reached {hottest:.0f} °C)" if hottest is not None else ""
+    now = words.told(" (it reached {:.0f} °C)", evidence.gpu.hottest_c if evidence.gpu else None)
     return f"cool it{now}: clean the fans, leave room between cards, lower the power limit with nvidia-smi -pl"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from holter.diagnosis import words
 from holter.diagnosis.advice import Remedy
-from holter.model.evidence import Disk, End, Evidence
+from holter.model.evidence import End, Evidence
 
 BATCH = ("batch_size", "per_device_train_batch_size", "train_batch_size", "bs", "batch")
 WORKERS = ("num_workers", "dataloader_num_workers", "workers", "n_workers")
@@ -62,11 +62,6 @@ def stating(limit: str, text: str) -> Remedy:
         return text.replace("{now}", f" (now {known})" if found is not None else "")
 
     return say
-
-
-def disks(evidence: Evidence) -> tuple[Disk, ...]:
-    """The file systems that somebody looked at."""
-    return (evidence.surroundings.disks if evidence.surroundings else None) or ()
 
 
 def scheduler(evidence: Evidence) -> str:

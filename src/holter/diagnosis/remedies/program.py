@@ -37,12 +37,9 @@ def check_heap(evidence: Evidence) -> str:
 def match_versions(evidence: Evidence) -> str:
     """CUDA, cuDNN, the driver and the framework belong together."""
     packages = evidence.facts.get("packages")
-    known = (
-        [f"{name} {packages[name]}" for name in ("torch", "tensorflow", "jax", "numpy") if name in packages]
-        if (isinstance(packages, Mapping))
-        else []
-    )
-    now = f" (here: {', '.join(known)})" if known else ""
+    known = packages if isinstance(packages, Mapping) else {}
+    here = ", ".join([f"{name} {known[name]}" for name in ("torch", "tensorflow", "jax", "numpy") if name in known])
+    now = f" (here: {here})" if here else ""
     return f"install builds that match: framework, CUDA, cuDNN and driver{now}; python -m pip check finds the rest"
 
 

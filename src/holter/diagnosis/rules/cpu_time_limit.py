@@ -8,9 +8,10 @@ Lift the limit (`ulimit -t unlimited`), or run the training as a job instead of 
 
 import signal
 
-from holter.diagnosis import cpu_limits, facts, words
+from holter.diagnosis import facts, words
 from holter.diagnosis.endings import Ending, ending_of
 from holter.diagnosis.grades import COUNTED, EVEN, INFERRED, NAMED
+from holter.diagnosis.limits import has_no_cpu_limit, may_have_used_all
 from holter.diagnosis.remedies import limits, outside
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Grade, RuledOut, Verdict
@@ -26,13 +27,13 @@ def diagnose(evidence: Evidence) -> Answer:
     if ending is None:
         return None
     if ending.signal == signal.SIGXCPU and not ending.is_sent:
-        if cpu_limits.has_no_cpu_limit(evidence):
+        if has_no_cpu_limit(evidence):
             return RuledOut(because="it had no CPU time limit")
         unseen = COUNTED if evidence.around.cpu_limit_s is not None else INFERRED
         return _verdict(evidence, ending, NAMED if ending.caught else unseen)
     if ending.signal == signal.SIGKILL and (_has_used_all(evidence) or _was_warned(evidence)):
         return _verdict(evidence, ending, COUNTED)
-    may_be = ending.signal == signal.SIGKILL and cpu_limits.may_have_used_all(evidence)
+    may_be = ending.signal == signal.SIGKILL and may_have_used_all(evidence)
     return _verdict(evidence, ending, INFERRED) if may_be else None
 
 
@@ -68,4 +69,4 @@ def _verdict(evidence: Evidence, ending: Ending, grade: Grade, /) -> Verdict:
 
 def hides_behind(verdict: Verdict, evidence: Evidence) -> Grade | None:
     """At the hard limit Linux kills; nobody knows how much of it a child had used."""
-    return EVEN if verdict.cause == "killed" and cpu_limits.may_have_used_all(evidence) else None
+    return EVEN if verdict.cause == "killed" and may_have_used_all(evidence) else None

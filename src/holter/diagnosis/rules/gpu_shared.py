@@ -7,10 +7,10 @@ End what is left over (`nvidia-smi` lists it), or choose another GPU with `CUDA_
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.grades import COUNTED, LIKELY
+from holter.diagnosis.kills import lacked_gpu_memory
 from holter.diagnosis.memory_reading import told_bytes
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import memory
-from holter.diagnosis.scarcity import lacked_gpu_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 

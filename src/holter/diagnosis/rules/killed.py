@@ -11,8 +11,8 @@ import signal
 
 from holter.diagnosis import crashes, endings, facts, kills, words
 from holter.diagnosis.advice import advise
-from holter.diagnosis.cpu_limits import has_no_cpu_limit
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED, OPEN, REMOTE
+from holter.diagnosis.limits import has_no_cpu_limit
 from holter.diagnosis.remedies import limits, outside
 from holter.diagnosis.scheduling import says_out_of_memory
 from holter.model.evidence import Caught, Evidence

@@ -8,8 +8,8 @@ Keep numbers instead of tensors (`loss.item()`), and compare two points in time 
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.grades import INFERRED, LIKELY
+from holter.diagnosis.kills import lacked_memory
 from holter.diagnosis.remedies import memory as against
-from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 

@@ -7,9 +7,9 @@ Run less alongside it, or ask for a limit of your own (a job, a container), so t
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.grades import CONSISTENT, INFERRED
+from holter.diagnosis.kills import lacked_memory
 from holter.diagnosis.memory_reading import is_reached, tight_level
 from holter.diagnosis.remedies import memory as against
-from holter.diagnosis.scarcity import lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, RuledOut, Verdict
 

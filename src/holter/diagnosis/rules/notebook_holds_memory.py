@@ -10,9 +10,8 @@ a script.
 
 from holter.diagnosis import facts, words
 from holter.diagnosis.grades import INFERRED
-from holter.diagnosis.kills import PLAUSIBLE
+from holter.diagnosis.kills import PLAUSIBLE, lacked_gpu_memory, lacked_memory
 from holter.diagnosis.remedies import memory as against
-from holter.diagnosis.scarcity import lacked_gpu_memory, lacked_memory
 from holter.model.evidence import Evidence
 from holter.model.verdicts import Answer, Verdict
 

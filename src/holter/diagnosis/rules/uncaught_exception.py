@@ -18,10 +18,10 @@ from holter.diagnosis.causality.origin import only_passed_on
 from holter.diagnosis.causality.tracebacks import looks_uncaught
 from holter.diagnosis.endings import ending_of
 from holter.diagnosis.grades import CONSISTENT, COUNTED, INFERRED, LIKELY, NAMED, OPEN, UNLIKELY
+from holter.diagnosis.kills import MEMORY_ERRORS
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import outside, program, several
-from holter.diagnosis.scarcity import MEMORY_ERRORS
 from holter.diagnosis.texts import type_names
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised

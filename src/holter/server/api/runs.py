@@ -13,7 +13,7 @@ from holter.catalog.read.resuming import resume_command
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
 from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
-from holter.model.run_row import Mark, RunRow
+from holter.model.run_row import COLOURS, Mark, RunRow
 from holter.model.state import RUNNING, UNREADABLE
 from holter.model.verdicts import CauseMark
 from holter.server.domain.removal import remove_run
@@ -124,6 +124,8 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=256)] | None = None
     notes: Annotated[str, msgspec.Meta(max_length=20_000)] | None = None
     tags: Annotated[list[Tag], msgspec.Meta(max_length=100)] | None = None
+    colour: Annotated[int, msgspec.Meta(ge=0, lt=COLOURS)] | None = None
+    """Of its lines: a slot of the palette."""
 
 
 def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
@@ -186,7 +188,7 @@ def _untold(row: RunRow) -> dict[str, Any]:
 
 
 def edit_run(visit: Visit, asked: Edits) -> Nothing:
-    """Give a run another name, other tags or notes"""
+    """Give a run another name, other tags or notes, or another colour"""
     loaded = visit.services.verdicts.load(asked.run)
     edited = Edited(
         at_ns=visit.services.clock.now_ns(),
@@ -194,6 +196,7 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
         name=asked.name,
         notes=asked.notes,
         tags=tuple(asked.tags) if asked.tags is not None else None,
+        colour=asked.colour,
     )
     _write(loaded, edited)
     visit.services.follower.take_in(asked.run)

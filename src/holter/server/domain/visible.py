@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from holter.model.run_row import RunRow
+from holter.server.domain.slots import Slots
 from holter.server.security.rights import Rights
 from holter.storage.filters import All, Among, Filter, Not
 from holter.storage.run_fields import flat_fields
@@ -22,6 +23,8 @@ MOST_RUNS = 1 << 40
 class KnownRuns:
     """The runs of a store, which also remembers the project of each: rights are decided without a look at the disk.
 
+    Each row that it puts or gives has the slot of its colour.
+
     Args:
         placed: a row as it may be kept: in no project to which its owner may not send.
     """
@@ -30,7 +33,9 @@ class KnownRuns:
         self._store = store
         self._placed = placed
         query = RunQuery(now_ns=0, sort=(), count=MOST_RUNS, is_counted=False)
-        self._projects = {row.id: row.project for row in store.query(query).runs}
+        self._slots = Slots()
+        rows = sorted(store.query(query).runs, key=lambda row: (row.slot is None, row.started_ns, row.id))
+        self._projects = {row.id: self._coloured(row).project for row in rows}
 
     def project_of(self, run: str) -> str | None:
         """None for a run that has no row."""
@@ -42,17 +47,19 @@ class KnownRuns:
 
     def put(self, rows: Sequence[RunRow]) -> None:
         """As the store does."""
-        rows = [self._placed(row) for row in rows]
+        rows = [self._coloured(self._placed(row)) for row in rows]
         self._store.put(rows)
         self._projects.update({row.id: row.project for row in rows})
 
     def get(self, run: str) -> RunRow | None:
         """As the store does."""
-        return self._store.get(run)
+        row = self._store.get(run)
+        return None if row is None else self._coloured(row)
 
     def query(self, query: RunQuery) -> RunPage:
         """As the store does."""
-        return self._store.query(query)
+        page = self._store.query(query)
+        return RunPage([self._coloured(row) for row in page.runs], page.total)
 
     def groups(self, query: GroupQuery) -> GroupPage:
         """As the store does."""
@@ -74,10 +81,15 @@ class KnownRuns:
         """As the store does."""
         self._store.delete(run)
         self._projects.pop(run, None)
+        self._slots.forget(run)
 
     def close(self) -> None:
         """As the store does."""
         cast("Closable", self._store).close()
+
+    def _coloured(self, row: RunRow) -> RunRow:
+        slot = self._slots.of(row.id, row.project, started_ns=row.started_ns, known=row.slot)
+        return row if row.slot == slot else msgspec.structs.replace(row, slot=slot)
 
 
 class VisibleRuns:

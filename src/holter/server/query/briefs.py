@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from holter.model.run_row import Mark, RunRow
+from holter.model.run_row import COLOURS, Mark, RunRow
 from holter.model.state import RUNNING
 from holter.storage.opening import Storage
 from holter.storage.run_fields import value_of
@@ -41,16 +41,20 @@ class RunBrief(msgspec.Struct, kw_only=True):
     trouble: str = ""
     """Why the run can't be shown, where its state is `unreadable`."""
     mark: Mark | None = None
+    colour: int | None = None
+    """The slot of the palette that its lines have, from 0 to 7; None where the one that was told before holds."""
     values: dict[str, Any] = {}
 
 
-_SAME = [name for name in RunBrief.__struct_fields__ if name not in ("mark", "values")]
+_SAME = [name for name in RunBrief.__struct_fields__ if name not in ("mark", "colour", "values")]
 
 
 def brief_of(row: RunRow, columns: Sequence[str] = ()) -> RunBrief:
     """A run as it is at a moment, with some columns."""
     values = {name: in_words(value) for name in columns if (value := value_of(row, name)) is not None}
-    return RunBrief(**row.told(_SAME), mark=row.mark if row.state != RUNNING else None, values=values)
+    mark = row.mark if row.state != RUNNING else None
+    slot = row.slot if row.colour is None else row.colour
+    return RunBrief(**row.told(_SAME), mark=mark, colour=None if slot is None else slot % COLOURS, values=values)
 
 
 def marks_of(storage: Storage, run: str) -> list[Mark]:
