@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { findSpans } from "../src/chart/painter";
 import { heldRange } from "../src/diagnosis/curves";
 import type { Drawn, Panel } from "../src/run/system";
 
@@ -21,4 +22,11 @@ test("one that went beyond its limit is seen whole", () => {
 
 test("what a program logged has its own range", () => {
   expect(heldRange({ ...panel, id: "metric" }, drawn([1, 2], []))).toBe(null);
+});
+
+test("the axis ends where it is told to, however the lines lie", () => {
+  const { lines, limits } = drawn([4 * GIB, 5 * GIB], [64 * GIB]);
+  const drawing = { lines, limits, xKind: "time" as const, yKind: "bytes" as const, isLog: false, zoom: null, robust: null, moments: [], ticks: [] };
+  expect(findSpans({ ...drawing, low: 0, high: 64 * GIB }).y).toEqual({ low: 0, high: 64 * GIB });
+  expect(findSpans(drawing).y.high).toBeLessThan(6 * GIB);
 });

@@ -9,6 +9,9 @@ export interface Drawing {
   yKind: YKind;
   isLog: boolean;
   zoom: Span | null;
+  /** Fixed ends of the y axis; null where they go by the lines. */
+  low?: number | null;
+  high?: number | null;
   /** Only the range in which most lines lie, and who must be in it; null for all values. */
   robust: ReadonlySet<string> | null;
   /** As thin as can be: software rendering is ten times faster then, and machines without a graphics card are common. */
@@ -104,7 +107,19 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span; outliers: Line[
   if (drawing.yKind === "percent" && !drawing.isLog && y.low > 0) y.low = 0;
   // Memory that moves by a page or two is memory that does not move.
   if (drawing.yKind === "bytes" && !drawing.isLog && y.high > 0) y.low = Math.max(0, Math.min(y.low, y.high * (1 - LEAST_BYTES_SHARE)));
-  return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog), outliers };
+  return { x: drawing.zoom ?? wide(x), y: fixed(padded(y, drawing.isLog), drawing), outliers };
+}
+
+/** Where people said so, an axis ends there, however the lines lie. */
+function fixed(span: Span, { low, high, isLog }: Drawing): Span {
+  const found = { ...span };
+  if (low != null && (!isLog || low > 0)) found.low = low;
+  if (high != null && (!isLog || high > 0)) found.high = high;
+  if (found.low < found.high) return found;
+  // One end lies beyond all lines: the other one is as far away as it was.
+  const room = isLog ? 10 : span.high - span.low;
+  if (low != null) return { low, high: isLog ? low * room : low + room };
+  return { low: isLog ? found.high / room : found.high - room, high: found.high };
 }
 
 function wide(span: Span): Span {
