@@ -1,6 +1,7 @@
 """Many runs at once: their journals as another machine would have written them, without a process for each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from holter.journal.frame import encode_record
@@ -13,12 +14,19 @@ from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
 
+def _five(value: float) -> list[dict[str, float]]:
+    return [{"loss": value + step} for step in range(5)]
+
+
+FIVE = _five(0.0)
+
+
 def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str, Any]]) -> None:
     """So many finished runs of the project `sweep` with five steps of a loss; waits until the server has them all."""
     for number in range(many):
         config = config_of(number)
         described = {"project": "sweep", "name": f"trial {number}"}
-        _write(f"crowd{number:03}", described, config=config, value=number, last_words=_end)
+        _write(f"crowd{number:03}", described, config=config, rows=_five(number), last_words=_end)
 
     def have_ended() -> bool:
         return bool(server.get("/runs", project="sweep", filter="state = finished")["total"] == many)
@@ -32,9 +40,17 @@ def record_crowd(server: Served, many: int, config_of: Callable[[int], dict[str,
         raise AssertionError(f"{len(states)} of {many} are known, these not as finished: {others}; {said}") from None
 
 
+def write_run(
+    run: str, *, project: str, config: dict[str, Any], rows: Sequence[dict[str, float]], exit_code: int = 0
+) -> None:
+    """A run with rows of its own, a step for each, that ended."""
+    end = partial(_end, exit_code=exit_code)
+    _write(run, {"project": project, "name": run}, config=config, rows=rows, last_words=end)
+
+
 def write_finished(run: str, *, value: float, config: dict[str, Any] | None = None, **described: Any) -> None:
     """A run whose loss grows by one with each of its five steps, from a value on; `described` has its project."""
-    _write(run, {"name": run, **described}, config=config, value=value, last_words=_end)
+    _write(run, {"name": run, **described}, config=config, rows=_five(value), last_words=_end)
 
 
 def write_dead(run: str, *, project: str) -> None:
@@ -89,7 +105,7 @@ def _write(
     described: dict[str, Any],
     *,
     config: dict[str, Any] | None = None,
-    value: float = 0.0,
+    rows: Sequence[dict[str, float]] = FIVE,
     last_words: Callable[[int], list[Record]] = lambda at_ns: [],
 ) -> None:
     clock = Clock()
@@ -97,16 +113,16 @@ def _write(
 
     def prologue() -> Iterator[bytes]:
         yield encode_record(_opened(run, began_ns, "client"))
-        yield from rows.declarations()
+        yield from encoder.declarations()
 
     directory = data_directory() / "runs" / run
     directory.mkdir(parents=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
-    rows = RowEncoder(writer.append_held)
+    encoder = RowEncoder(writer.append_held)
     writer.record(Described(at_ns=began_ns, started_ns=began_ns, **described))
     writer.record(Configured(at_ns=began_ns, config=config or {}))
-    for step in range(5):
-        rows.append({"loss": value + step}, step, clock.now_ns())
+    for step, row in enumerate(rows):
+        encoder.append(row, step, clock.now_ns())
     for record in last_words(clock.now_ns()):
         writer.record(record)
     writer.close()

@@ -38,7 +38,7 @@ def shown_charts(page: Page, section: str) -> list[str]:
 
 def choose(page: Page, metric: str, item: str) -> None:
     page.get_by_role("button", name=f"Menu of {metric}", exact=True).click()
-    page.get_by_role("menuitem", name=item).click()
+    page.get_by_role("menuitem", name=item).or_(page.get_by_role("menuitemcheckbox", name=item)).click()
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,8 @@ def test_charts_are_moved_by_keys_and_by_mouse_and_stay_in_the_link(workspace: P
     menu.focus()
     workspace.keyboard.press("Enter")
     workspace.keyboard.type("m")
+    expect(workspace.get_by_role("menuitem", name="Move")).to_be_focused()
+    workspace.keyboard.press("ArrowRight")
     expect(workspace.get_by_role("menuitem", name="Move before")).to_be_focused()
     workspace.keyboard.press("Enter")
     expect(menu).to_be_focused()
@@ -121,7 +123,7 @@ def test_flush_marks_are_shown_on_request(watched: Watched, server: Served, take
     expect(card(page, "loss")).to_be_visible()
     note = page.get_by_role("status").filter(has_text="flush()")
     expect(note).to_have_count(0)
-    choose(page, "loss", "Show flush marks")
+    choose(page, "loss", "Flush marks")
     expect(note).to_contain_text("4 calls of flush()")
     expect(page).to_have_url(re.compile("flushes=1"))
     take("flush-marks")

@@ -135,11 +135,11 @@ def test_one_run_that_diverged_does_not_flatten_the_others_and_is_said(watched: 
     wait_until(lambda: highest() > 1e5)
     page.get_by_label("Select run3").uncheck()
     chip.click()
-    expect(page).to_have_url(re.compile("whole=loss"))
+    expect(page).to_have_url(re.compile(r"c\.loss=all"))
     expect(chip).to_have_count(0)
     wait_until(lambda: highest() > 1e5)
     chart.get_by_role("button", name="Menu of loss").click()
-    page.get_by_role("menuitem", name="Show the usual range").click()
+    page.get_by_role("menuitemcheckbox", name="Hide outliers").click()
     expect(chip).to_be_visible()
 
 
@@ -219,7 +219,7 @@ def test_a_logarithmic_scale_gives_the_same_room_to_the_same_ratio(workspace: Pa
         return heights["1"] - heights["2"], heights["2"] - heights["3"]
 
     workspace.get_by_role("button", name="Menu of train/loss").click()
-    workspace.get_by_role("menuitem", name="Show all values").click()
+    workspace.get_by_role("menuitemcheckbox", name="Hide outliers").click()
     wait_until(lambda: "3" in words(workspace, "train/loss"))
     assert rooms()[0] == pytest.approx(rooms()[1], abs=1.1)
     workspace.get_by_role("button", name="Log y").click()

@@ -82,7 +82,7 @@ describe("the view", () => {
 
   test("a chart that is moved, pinned or made taller is in the link", async () => {
     const view = await open("p/v");
-    const section = { name: "charts", metrics: ["a", "b", "c"], all: ["a", "b", "c"] };
+    const section = { name: "charts", metrics: ["a", "b", "c"], all: ["a", "b", "c"], counters: [], hidden: [] };
     view.moveChart(section, "c", "a");
     view.moveChart(section, "val/x,y", "b");
     view.togglePin("d,1");

@@ -5,7 +5,7 @@ import { usefulSetting } from "../src/workspace/crowd";
 import { joinNames, splitNames } from "../src/workspace/names";
 import { moved, ordered } from "../src/workspace/order";
 import { endsWithin, shownRun } from "../src/workspace/shown";
-import { closedAtFirst, findSections, matcher } from "../src/workspace/sections";
+import { chartsOf, closedAtFirst, findSections, matcher, spanOf } from "../src/workspace/sections";
 
 const line = (name: string, x: number[], y: number[]): Line => ({ id: name, name, colour: "#000000", x: Float64Array.from(x), y: Float64Array.from(y) });
 
@@ -43,7 +43,7 @@ describe("the order of charts", () => {
 });
 
 describe("sections", () => {
-  test("go by what stands before the slash: training first, the machine last, pins before all", () => {
+  test("go by what stands before the slash and by name, the machine last, pins before all", () => {
     const keys = ["loss", "system/h/cpu", "val/loss", "train/a_rate", "train/total_loss", "zeta/x", "train/acc"];
     const found = findSections(keys, { pinned: ["val/loss"], order: ["train/acc"], matches: () => true });
     expect(found.map((section) => [section.name, section.metrics])).toEqual([
@@ -63,7 +63,21 @@ describe("sections", () => {
       placed: new Map([["val/loss", "train"]]),
       panels: [{ id: "panel:1", title: "Loss by lr", section: "train" }, { id: "panel:2", title: "Notes", section: "Notes" }],
     });
-    expect(found).toEqual([{ name: "train", all: ["train/loss", "val/loss", "panel:1"], metrics: ["panel:1", "train/loss", "val/loss"] }]);
+    expect(found).toEqual([{ name: "train", all: ["train/loss", "val/loss", "panel:1"], metrics: ["panel:1", "train/loss", "val/loss"], counters: [], hidden: [] }]);
+    expect(chartsOf(found)).toEqual(["train/loss", "val/loss"]);
+  });
+
+  test("leave out counters and what was hidden, and know of it", () => {
+    const keys = ["train/loss", "train/epoch", "train/step", "train/acc", "epoch"];
+    const choice = { pinned: [], order: [], matches: () => true, counters: new Set(["train/epoch", "train/step", "epoch"]), off: new Set(["train/acc"]), on: new Set(["train/step"]) };
+    expect(findSections(keys, choice)).toEqual([
+      { name: "charts", all: [], metrics: [], counters: ["epoch"], hidden: [] },
+      { name: "train", all: ["train/loss", "train/step"], metrics: ["train/loss", "train/step"], counters: ["train/epoch"], hidden: ["train/acc"] },
+    ]);
+  });
+
+  test("with few charts share a row", () => {
+    expect([spanOf(1, 3), spanOf(2, 3), spanOf(7, 3), spanOf(0, 3), spanOf(4, 1)]).toEqual([1, 2, 3, 3, 1]);
   });
 
   test("begin with their losses", () => {
@@ -73,7 +87,7 @@ describe("sections", () => {
   });
 
   test("beyond the first two hundred charts they are closed at first, as is the machine's", () => {
-    const section = (name: string, many: number) => ({ name, metrics: new Array<string>(many).fill("x"), all: [] });
+    const section = (name: string, many: number) => ({ name, metrics: new Array<string>(many).fill("x"), all: [], counters: [], hidden: [] });
     const found = closedAtFirst([section("train", 150), section("val", 60), section("layers", 40), section("system", 5)]);
     expect([...found]).toEqual(["layers", "system"]);
     expect(closedAtFirst([section("system", 5)]).size).toBe(0);

@@ -60,7 +60,7 @@ def crash_of(evidence: Evidence, *signals: int) -> Crash | None:
             grade=min(BY_STATUS if ending.is_raised_again else SEEN, ending.certainty),
             address=caught.address,
             stack_pointer=caught.stack_pointer or None,
-            library=_library(caught.instruction_mapping),
+            library="".join(caught.instruction_mapping.split(None, 5)[5:]).strip(),
         )
     return _without_witness(evidence, ending)
 
@@ -195,11 +195,6 @@ def _may_be_above(crash: Crash) -> bool:
 def _is_guard(caught: Caught) -> bool:
     parts = caught.mapping.split()
     return len(parts) > 1 and parts[1].startswith("---")
-
-
-def _library(mapping: str) -> str:
-    parts = mapping.split(None, 5)
-    return parts[5].strip() if len(parts) == 6 else ""
 
 
 def _fits(line: KernelLine, number: int | None) -> bool:

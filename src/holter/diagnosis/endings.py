@@ -19,17 +19,13 @@ it: what is left are `_exit` of native code and a fault whose handler could not 
 BY_ARRIVAL, BY_HANDLED_ARRIVAL = COUNTED, CONSISTENT
 """How often a fatal signal that arrived last was the end, where nobody could read the exit status: Linux's default
 ends a process, and so does Python's writer of stacks; but virtual machines handle faults, and live on."""
-BY_FAULT_LOG = COUNTED
-BY_LAST_WORDS = CONSISTENT
-BY_SHELL_CODE = CONSISTENT
-"""How often 128 + n, with which a child left, is what became of a command of its own, and not a code that it chose."""
-BY_COUNTER = COUNTED
-"""How often a process that vanished when Linux killed somebody in its cgroup for memory was the one."""
+BY_FAULT_LOG, BY_LAST_WORDS, BY_FIRST_FAULT = COUNTED, CONSISTENT, COUNTED
+BY_SHELL_CODE, BY_COUNTER = CONSISTENT, COUNTED
+"""By Python's own writer of stacks; by last words; where handling a fault ended in another one; by 128 + n, with which
+a child left, for a command of its own; by a cgroup that counted a kill for memory when the process vanished."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)
 NEAR_NS = 10_000_000_000
 HANDLED_WITHIN_NS = 500_000_000
-BY_FIRST_FAULT = COUNTED
-"""How often a fault whose handling ended in another one is what ended the process."""
 _FATAL_SIGNALS = {
     "Segmentation fault": signal.SIGSEGV,
     "Aborted": signal.SIGABRT,
@@ -38,8 +34,6 @@ _FATAL_SIGNALS = {
     "Floating point exception": signal.SIGFPE,
     "Illegal instruction": signal.SIGILL,
 }
-
-
 UNSEEN_END = "its exit status could not be read, and holter's signal witness was not in it"
 _BUILD_WITNESS = "install holter where there is a C compiler, which its signal witness needs once"
 
@@ -132,15 +126,10 @@ def _arrival(end: End, number: int) -> Caught | None:
 
 def _first_fault(end: End, last: Caught) -> Caught | None:
     """A fault just before, in the same thread: whoever writes down the stacks of all threads may fault over it."""
-    return next(
-        (
-            each
-            for each in end.signals
-            if each.signal in FAULTS and each.signal != last.signal and not (each.is_sent or last.is_sent)
-            if (each.pid, each.thread) == (last.pid, last.thread) and 0 <= last.at_ns - each.at_ns <= HANDLED_WITHIN_NS
-        ),
-        None,
-    )
+    others = [each for each in end.signals if each.signal in FAULTS and each.signal != last.signal]
+    same = [each for each in others if (each.pid, each.thread) == (last.pid, last.thread) and not each.is_sent]
+    near = [each for each in same if 0 <= last.at_ns - each.at_ns <= HANDLED_WITHIN_NS and not last.is_sent]
+    return near[0] if near else None
 
 
 def _by_arrival(end: End) -> Ending | None:
@@ -193,13 +182,6 @@ def _has_oom_kill(evidence: Evidence) -> bool:
 
 
 _ENDING = (
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGQUIT,
-    signal.SIGXCPU,
-    signal.SIGXFSZ,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGALRM,
-    signal.SIGPIPE,
+    *(signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU, signal.SIGXFSZ),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE),
 )

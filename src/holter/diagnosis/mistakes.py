@@ -10,7 +10,7 @@ from holter.model.evidence import Evidence
 from holter.model.records import Raised
 
 
-class Mistake(msgspec.Struct, frozen=True, kw_only=True):
+class Mistake(msgspec.Struct, frozen=True):
     """One mistake: who says it, what it is in half a sentence, and what helps."""
 
     tag: str
@@ -19,32 +19,16 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _AFTER_FORK = Mistake(
-    tag="cuda-after-fork",
-    explanation="a forked worker can't use the GPU that its parent already uses",
-    remedy=several.SPAWN_FOR_CUDA,
+    "cuda-after-fork", "a forked worker can't use the GPU that its parent already uses", several.SPAWN_FOR_CUDA
 )
+_GUARD = "a worker started by `spawn` imports the script again, and the script starts workers when imported"
+_PICKLED = "what goes to another process is pickled, and local functions, lambdas and open handles can't be"
 _MISTAKES = (
-    Mistake(
-        tag="no-main-guard",
-        explanation="a worker started by `spawn` imports the script again, and the script starts workers when imported",
-        remedy=program.GUARD_MAIN,
-    ),
+    Mistake("no-main-guard", _GUARD, program.GUARD_MAIN),
     _AFTER_FORK,
-    Mistake(
-        tag="no-such-gpu",
-        explanation="the program asks for a GPU that it can't see",
-        remedy=several.choose_gpu,
-    ),
-    Mistake(
-        tag="unpicklable",
-        explanation="what goes to another process is pickled, and local functions, lambdas and open handles can't be",
-        remedy=several.PICKLABLE,
-    ),
-    Mistake(
-        tag="two-writers",
-        explanation="another process has the same file open for writing",
-        remedy=several.ONE_WRITER,
-    ),
+    Mistake("no-such-gpu", "the program asks for a GPU that it can't see", several.choose_gpu),
+    Mistake("unpicklable", _PICKLED, several.PICKLABLE),
+    Mistake("two-writers", "another process has the same file open for writing", several.ONE_WRITER),
 )
 
 

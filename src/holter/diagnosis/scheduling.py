@@ -9,14 +9,8 @@ from holter.model.evidence import Caught, End, Evidence, Job
 from holter.model.verdicts import Fact, Grade, RuledOut, Verdict
 
 OUTSIDE = (
-    None,
-    signal.SIGTERM,
-    signal.SIGKILL,
-    signal.SIGINT,
-    signal.SIGHUP,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGXCPU,
+    *(None, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU),
 )
 LIMIT_BEFORE_S = 60.0
 LIMIT_AFTER_S = 180.0

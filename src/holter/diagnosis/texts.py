@@ -9,6 +9,8 @@ from holter.model.evidence import Evidence, Said
 from holter.model.records import Cause, Raised
 
 NEAR_S = 30.0
+MOST_RAISED = 64
+"""So many exceptions are kept as they were read: almost every rule asks about one."""
 _OF_OURS = "/holter/client/"
 """What the program prints goes through these files on its way."""
 _DIGITS = str.maketrans("0123456789", "#" * 10, ".")
@@ -26,11 +28,13 @@ def whole_text(raised: Raised) -> str:
     return "\n".join([f"{raised.type}: {raised.message}", *behind])
 
 
-def type_names(raised: Raised) -> set[str]:
+@functools.lru_cache(maxsize=MOST_RAISED)
+def type_names(raised: Raised) -> frozenset[str]:
     """The bare names of the exception's class and of those behind it: `OutOfMemoryError`."""
-    return {name.rpartition(".")[2] for name in (raised.type, *(each.type for each in raised.causes))}
+    return frozenset(name.rpartition(".")[2] for name in (raised.type, *(each.type for each in raised.causes)))
 
 
+@functools.lru_cache(maxsize=MOST_RAISED)
 def is_own_raise(raised: Raised) -> bool:
     """Whether a `raise` or `assert` of the user's own code said it: its words are the user's then, and prove little."""
     places = [place for _, place in _places(raised.traceback)]
@@ -60,6 +64,7 @@ def _is_own_cause(cause: Cause, traceback: str) -> bool:
     return not says(place["file"], "not-own-file") and says(lines[number + 1].strip(), "raised-by-hand")
 
 
+@functools.lru_cache(maxsize=MOST_RAISED)
 def foreign_text(raised: Raised) -> str:
     """Like `whole_text`, without what the user's own code said."""
     behind = "\n".join(f"{each.type}: {each.message}" for each in foreign_causes(raised))
@@ -73,7 +78,7 @@ def source_line(raised: Raised) -> str:
     return lines[places[-1] + 1].strip() if places and places[-1] + 1 < len(lines) else ""
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=MOST_RAISED)
 def _places(traceback: str) -> tuple[tuple[int, Match], ...]:
     """Its frames, each with the number of its line; many rules ask for those of one."""
     lines = enumerate(traceback.splitlines())

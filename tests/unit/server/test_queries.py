@@ -1,5 +1,7 @@
 """Charts, tables and consoles from the ports."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -45,8 +47,39 @@ def test_a_metric_can_be_drawn_along_another(storage: Storage) -> None:
     assert found.mean.tolist() == [49.0, 50.0]
 
 
+def test_a_metric_can_be_drawn_along_an_expression(storage: Storage) -> None:
+    [found, none] = draw(
+        storage, Chart(lines=(("r1", "loss"), ("r3", "loss")), x="=(loss + step) / 2 + lr", buckets=200)
+    )
+    assert found.first.tolist() == sorted(step + step % 2 for step in range(100))
+    assert len(none.first) == 0
+    [nowhere] = draw(storage, Chart(lines=(("r1", "loss"),), x="=gone * 2", buckets=9))
+    assert len(nowhere.first) == 0
+    with pytest.raises(UsageError, match="ends too early"):
+        draw(storage, Chart(lines=(("r1", "loss"),), x="=loss +"))
+
+
+def test_a_group_has_a_band_of_its_runs_and_says_how_many_they_are() -> None:
+    storage = open_storage("memory:")
+    for run, value in {"a": 1.0, "b": 2.0, "c": 6.0, "d": 7.0}.items():
+        rows = [Write(("loss",), step, step, (value,)) for step in range(10 if run != "d" else 5)]
+        replay(storage.series, run, journals=[Journal(run * 32, rows)])
+    chart = Chart(lines=tuple((run, "loss") for run in "abcd"), buckets=10)
+
+    def band(kind: Literal["range", "std", "quartiles"], at: int) -> list[float]:
+        found = draw_mean(storage, chart, band=kind)
+        assert found.runs.tolist() == [4] * 5 + [3] * 5
+        return [float(column[at]) for column in (found.buckets.low, found.buckets.mean, found.buckets.high)]
+
+    assert band("range", 0) == [1, 4, 7]
+    assert band("std", 0) == pytest.approx([4 - 2.9439, 4, 4 + 2.9439], abs=1e-4)
+    assert band("std", 9) == pytest.approx([3 - 7**0.5, 3, 3 + 7**0.5])
+    assert band("quartiles", 0) == [1.75, 4, 6.25]
+    assert band("quartiles", 9) == [1.5, 2, 4]
+
+
 def test_several_runs_can_be_drawn_as_one(storage: Storage) -> None:
-    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("r2", "loss")), buckets=4))
+    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("r2", "loss")), buckets=4)).buckets
     assert len(found.first) == 4
     np.testing.assert_allclose(found.mean, [(12 + 5) / 2, (37 + 5) / 2, (62 + 5) / 2, (87 + 5) / 2])
 
@@ -58,7 +91,7 @@ def test_a_mean_of_few_points_is_of_all_runs_everywhere(x: str) -> None:
         rows = [Write(("loss",), step, 1_000 * step + 70 * number, (100.0 * number,)) for step in range(0, 40, 2)]
         replay(storage.series, run, journals=[Journal(run * 32, rows)])
         storage.runs.put([RunRow(id=run, started_ns=0)])
-    found = draw_mean(storage, Chart(lines=tuple((run, "loss") for run in "abc"), x=x, buckets=300))
+    found = draw_mean(storage, Chart(lines=tuple((run, "loss") for run in "abc"), x=x, buckets=300)).buckets
     assert len(found.first) == (20 if x == "step" else 9)
     np.testing.assert_allclose(found.mean, 100, atol=25 if x != "step" else 0)
     assert (found.low.tolist(), found.high.tolist()) == ([0.0] * len(found.first), [200.0] * len(found.first))
@@ -67,7 +100,7 @@ def test_a_mean_of_few_points_is_of_all_runs_everywhere(x: str) -> None:
 def test_a_mean_leaves_room_for_the_line_that_has_the_fewest_points(storage: Storage) -> None:
     rows = [Write(("loss",), step, 1_000, (5.0,)) for step in range(0, 100, 11)]
     replay(storage.series, "rare", journals=[Journal("c" * 32, rows)])
-    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("rare", "loss")), buckets=300))
+    found = draw_mean(storage, Chart(lines=(("r1", "loss"), ("rare", "loss")), buckets=300)).buckets
     assert len(found.first) == 10
     assert found.low.tolist() == [min(5.0, 10.0 * bucket) for bucket in range(10)]
 

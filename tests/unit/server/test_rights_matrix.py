@@ -106,6 +106,7 @@ ROUTES: dict[str, str] = {
     "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
     "GET /causes": "be somebody",
+    "GET /axis": "be somebody",
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
@@ -118,6 +119,7 @@ ROUTES: dict[str, str] = {
     "GET /deaths": "list",
     "GET /events": "list",
     "POST /series": "list",
+    "GET /series.csv": "list",
     "GET /runs/{run}": "see",
     "GET /runs/{run}/console": "see",
     "GET /runs/{run}/files": "see",
@@ -230,6 +232,8 @@ def request_of(
     queries: dict[str, dict[str, Any]] = {
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
+        "/axis": {"x": "tokens / 1e6"},
+        "/series.csv": {"runs": run, "keys": "loss", "name": "loss"},
         "/importance": {"project": project, "target": "summary.loss"},
         "/groups": {"project": project, "by": "project"},
         "/fields": {"project": project},
@@ -328,6 +332,8 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/series.csv":
+        return b"," in content
     if route.path == "/fields":
         return b'"summary.loss"' in content
     if route.path == "/importance":

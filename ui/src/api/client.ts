@@ -137,6 +137,7 @@ export interface AskedSeries {
   from?: number;
   to?: number;
   group?: string;
+  band?: "std" | "range" | "quartiles";
   since?: Record<string, number>;
 }
 
@@ -178,6 +179,8 @@ export const api = {
   keys: (asked: { project?: string; runs?: string; search?: string; limit?: number }) =>
     getJson<MetricKeys>("keys", { ...asked }),
   flushes: async (runs: string[]) => (await getJson<Schemas["Flushes"]>("flushes", { runs: runs.join(",") })).runs,
+  /** The metrics that an expression for an axis needs. */
+  axis: async (x: string) => (await getJson<Schemas["AxisNames"]>("axis", { x })).names,
   importance: (asked: { project: string; target: string; filter?: string; parameters?: string }) =>
     getJson<Schemas["Importance"]>("importance", { ...asked }),
   views: (project: string) => getJson<Views>("views", { project }),

@@ -737,6 +737,46 @@ export interface paths {
         patch: operations["edit_run"];
         trace?: never;
     };
+    "/api/v1/axis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which metrics an expression for an axis needs, or what is wrong with it
+         * @description An expression over metrics, without `=`.
+         */
+        get: operations["axis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/series.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All points of some keys of some runs as CSV, one row for each step and one column for each key of a run
+         * @description Keys of runs, both separated by commas; a comma within a key is `%2C`, and a percent sign `%25`.
+         */
+        get: operations["table"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/series": {
         parameters: {
             query?: never;
@@ -750,9 +790,11 @@ export interface paths {
          * Series in buckets, as binary columns
          * @description Every key of every run as a line, in at most `buckets` parts of the axis.
          *
-         *         `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began) or the key of a metric. With
-         *         `group`, such as `config.lr`, the runs with the same value there are one line. With `since`, lines of runs that have
-         *         nothing newer than that number are left out.
+         *         `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began), the key of a metric, or an
+         *         expression over metrics behind `=`, such as `=tokens / 1e6`. With `group`, such as `config.lr`, the runs with the
+         *         same value there are one line, and `runs` is how many of them each bucket has: their mean between the lowest and the
+         *         highest of them (`band` is `range`) or between a standard deviation to each side (`std`), or their median between
+         *         the `quartiles`. With `since`, lines of runs that have nothing newer than that number are left out.
          */
         post: operations["series"];
         delete?: never;
@@ -1453,12 +1495,31 @@ export interface components {
             force: boolean;
         };
         /**
+         * AskedAxis
+         * @description An expression over metrics, without `=`.
+         */
+        AskedAxis: {
+            x: string;
+        };
+        /**
+         * AskedCsv
+         * @description Keys of runs, both separated by commas; a comma within a key is `%2C`, and a percent sign `%25`.
+         */
+        AskedCsv: {
+            runs: string;
+            keys: string;
+            /** @default points */
+            name: string;
+        };
+        /**
          * AskedSeries
          * @description Every key of every run as a line, in at most `buckets` parts of the axis.
          *
-         *         `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began) or the key of a metric. With
-         *         `group`, such as `config.lr`, the runs with the same value there are one line. With `since`, lines of runs that have
-         *         nothing newer than that number are left out.
+         *         `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began), the key of a metric, or an
+         *         expression over metrics behind `=`, such as `=tokens / 1e6`. With `group`, such as `config.lr`, the runs with the
+         *         same value there are one line, and `runs` is how many of them each bucket has: their mean between the lowest and the
+         *         highest of them (`band` is `range`) or between a standard deviation to each side (`std`), or their median between
+         *         the `quartiles`. With `since`, lines of runs that have nothing newer than that number are left out.
          */
         AskedSeries: {
             runs: string[];
@@ -1473,6 +1534,11 @@ export interface components {
             to: number | null;
             /** @default  */
             group: string;
+            /**
+             * @default range
+             * @enum {unknown}
+             */
+            band: "quartiles" | "range" | "std";
             /** @default {} */
             since: {
                 [key: string]: number;
@@ -1992,6 +2058,8 @@ export interface components {
             last_step: number;
             last: number | null;
             is_system: boolean;
+            /** @default false */
+            is_counter: boolean;
         };
         /**
          * MetricKeys
@@ -2008,6 +2076,8 @@ export interface components {
         MetricKey: {
             key: string;
             runs: number;
+            /** @default false */
+            is_counter: boolean;
         };
         /**
          * Device
@@ -2319,6 +2389,13 @@ export interface components {
             at: number;
             /** @default  */
             verdict: string;
+        };
+        /**
+         * AxisNames
+         * @description The metrics that an axis needs.
+         */
+        AxisNames: {
+            names: string[];
         };
         /**
          * SharesJson
@@ -6022,6 +6099,174 @@ export interface operations {
             };
         };
     };
+    axis: {
+        parameters: {
+            query: {
+                x: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AxisNames"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    table: {
+        parameters: {
+            query: {
+                runs: string;
+                keys: string;
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     series: {
         parameters: {
             query?: never;
@@ -6044,6 +6289,11 @@ export interface operations {
                     to?: number | null;
                     /** @default  */
                     group?: string;
+                    /**
+                     * @default range
+                     * @enum {unknown}
+                     */
+                    band?: "quartiles" | "range" | "std";
                     /** @default {} */
                     since?: {
                         [key: string]: number;

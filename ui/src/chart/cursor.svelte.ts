@@ -6,6 +6,14 @@ export interface TipRow {
   text: string;
   /** What the smoothed line hides. */
   raw: string;
+  /** Of a group: how many of its runs are there. */
+  count?: number | undefined;
+}
+
+/** What a mark at the pointer says of a line. */
+export interface TipNote {
+  name: string;
+  text: string;
 }
 
 export interface Tip {
@@ -13,6 +21,7 @@ export interface Tip {
   x: string;
   rows: TipRow[];
   more: number;
+  notes?: TipNote[];
   left: number;
   top: number;
   /** Moved by keys: it is read aloud. */
@@ -28,6 +37,11 @@ export class Cursor {
   #followers = new Set<Follower>();
   #x: number | null = null;
   #isAsked = false;
+
+  /** Where the crosshair is. */
+  get x(): number | null {
+    return this.#x;
+  }
 
   follow(follower: Follower): () => void {
     this.#followers.add(follower);

@@ -6,8 +6,12 @@ export interface Line {
   colour: string;
   x: Float64Array;
   y: Float64Array;
-  /** The values as they were logged, where `y` are smoothed. */
+  /** The values as they were logged, where `y` are smoothed; they are drawn behind unless `hasRaw` is false. */
   raw?: Float64Array;
+  hasRaw?: boolean;
+  /** The metric, and its number, in a chart that has several. */
+  metric?: string;
+  shape?: number;
   /** So few points that each is drawn. */
   isSparse?: boolean;
   /** The least and the greatest value of each bucket; a band is drawn between them where there are few lines. */
@@ -15,7 +19,14 @@ export interface Line {
   high?: Float64Array;
   /** Bits of what cannot be drawn: 1 NaN, 2 +Inf, 4 -Inf. */
   marks?: Uint8Array;
+  /** Of a group: how many runs each bucket has, and what lies between `low` and `high`. */
+  counts?: Uint32Array;
+  band?: "std" | "range" | "quartiles";
   hasDied?: boolean;
+  /** How it ended, as "Out of memory, ended at step 120"; empty while it runs. */
+  end?: string;
+  /** All others are compared with it. */
+  isBaseline?: boolean;
   /** Its run is alive: more will come. */
   isLive?: boolean;
   isBanded?: boolean;
@@ -45,6 +56,10 @@ export interface Ticks {
 
 export type XKind = "step" | "time" | "relative" | "metric";
 export type YKind = "number" | "bytes" | "percent";
+
+export function xKindOf(x: string): XKind {
+  return x === "step" || x === "time" || x === "relative" ? x : "metric";
+}
 
 /** The first place whose value is not below the one asked for. */
 export function lowerBound(values: Float64Array, wanted: number): number {

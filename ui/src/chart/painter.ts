@@ -1,6 +1,7 @@
 /** Draws lines on a canvas. */
 import { lowerBound, type Limit, type Line, type Moment, type Ticks, type XKind, type YKind } from "./line";
-import { EARLY, robustRange } from "./range";
+import { paintExits, paintMarks, type Mark } from "./marks";
+import { robustRange } from "./range";
 import { makeScale, padded, placeOf, valueAt, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
 
 export interface Drawing {
@@ -9,6 +10,9 @@ export interface Drawing {
   yKind: YKind;
   isLog: boolean;
   zoom: Span | null;
+  /** Fixed ends of the y axis; null where they go by the lines. */
+  low?: number | null;
+  high?: number | null;
   /** Only the range in which most lines lie, and who must be in it; null for all values. */
   robust: ReadonlySet<string> | null;
   /** As thin as can be: software rendering is ten times faster then, and machines without a graphics card are common. */
@@ -16,6 +20,8 @@ export interface Drawing {
   limits: Limit[];
   moments: Moment[];
   ticks: Ticks[];
+  /** How far below the upper edge the range ends, where something stands above it. */
+  top?: number;
 }
 
 export interface Ink {
@@ -41,6 +47,8 @@ export interface Frame {
   y: Scale;
   /** The lines that lie outside, of those that could lie inside. */
   outliers: Line[];
+  /** What can be pointed at. */
+  marks: Mark[];
 }
 
 const CORNER = { width: 150, height: 26 };
@@ -104,7 +112,19 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span; outliers: Line[
   if (drawing.yKind === "percent" && !drawing.isLog && y.low > 0) y.low = 0;
   // Memory that moves by a page or two is memory that does not move.
   if (drawing.yKind === "bytes" && !drawing.isLog && y.high > 0) y.low = Math.max(0, Math.min(y.low, y.high * (1 - LEAST_BYTES_SHARE)));
-  return { x: drawing.zoom ?? wide(x), y: padded(y, drawing.isLog), outliers };
+  return { x: drawing.zoom ?? wide(x), y: fixed(padded(y, drawing.isLog), drawing), outliers };
+}
+
+/** Where people said so, an axis ends there, however the lines lie. */
+function fixed(span: Span, { low, high, isLog }: Drawing): Span {
+  const found = { ...span };
+  if (low != null && (!isLog || low > 0)) found.low = low;
+  if (high != null && (!isLog || high > 0)) found.high = high;
+  if (found.low < found.high) return found;
+  // One end lies beyond all lines: the other one is as far away as it was.
+  const room = isLog ? 10 : span.high - span.low;
+  if (low != null) return { low, high: isLog ? low * room : low + room };
+  return { low: isLog ? found.high / room : found.high - room, high: found.high };
 }
 
 function wide(span: Span): Span {
@@ -132,30 +152,40 @@ function isBanded(line: Line, drawing: Drawing): boolean {
 }
 
 /** Draw everything, and say where it went. */
-export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, size: { width: number; height: number }): Frame {
+export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, size: Size): Frame {
   const ratio = window.devicePixelRatio || 1;
-  const context = prepare(canvas, size, ratio);
+  return paintOn(prepare(canvas, size, ratio), drawing, ink, size, Math.max(1, Math.round(ratio)) / ratio);
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** On any ground that takes the orders of a canvas; `thin` is how wide the thinnest line is. */
+export function paintOn(context: CanvasRenderingContext2D, drawing: Drawing, ink: Ink, size: Size, thin = 1): Frame {
   const spans = findSpans(drawing);
   context.font = ink.font;
-  const bottom = size.height - BOTTOM;
-  const ticks = yTicks(spans.y, Math.max(2, Math.floor((bottom - TOP) / 34)), drawing.yKind, drawing.isLog);
+  const [top, bottom] = [drawing.top ?? TOP, size.height - BOTTOM];
+  const ticks = yTicks(spans.y, Math.max(2, Math.floor((bottom - top) / 34)), drawing.yKind, drawing.isLog);
   const left = Math.ceil(Math.max(26, ...ticks.map((tick) => context.measureText(tick.text).width + 10)));
   const frame: Frame = {
     ...size,
     left,
     right: size.width - RIGHT,
-    top: TOP,
+    top,
     bottom,
     x: makeScale(spans.x, left, size.width - RIGHT),
-    y: makeScale(spans.y, bottom, TOP, drawing.isLog),
+    y: makeScale(spans.y, bottom, top, drawing.isLog),
     outliers: spans.outliers,
+    marks: [],
   };
   paintAxes(context, frame, ticks, xTicks(spans.x, Math.max(2, Math.floor((frame.right - left) / 56)), drawing.xKind), ink);
   context.save();
   context.beginPath();
-  context.rect(left, TOP - 4, frame.right - left + RIGHT, bottom - TOP + 5);
+  context.rect(left, top - 4, frame.right - left + RIGHT, bottom - top + 5);
   context.clip();
-  paintLines(context, frame, drawing, ink, ratio);
+  paintLines(context, frame, drawing, ink, thin);
   paintMarks(context, frame, drawing, ink);
   paintLimits(context, frame, drawing, ink);
   paintTicks(context, frame, drawing.ticks);
@@ -164,27 +194,7 @@ export function paint(canvas: HTMLCanvasElement, drawing: Drawing, ink: Ink, siz
   return frame;
 }
 
-/** A wedge in its colour where a line leaves the range, but for the first steps, which are seldom in it. */
-function paintExits(context: CanvasRenderingContext2D, frame: Frame, lines: Line[]): void {
-  const from = frame.x.low + EARLY * (frame.x.high - frame.x.low);
-  for (const { x, y, colour } of lines) {
-    const first = lowerBound(x, from);
-    for (let at = first; at < x.length && x[at]! <= frame.x.high; at++) {
-      const isAbove = y[at]! > frame.y.high && y[at]! < Infinity;
-      if (!isAbove && !(y[at]! < frame.y.low && y[at]! > -Infinity)) continue;
-      const [px, py, way] = [placeOf(frame.x, x[at]!), isAbove ? frame.top - 4 : frame.bottom + 1, isAbove ? 1 : -1];
-      context.fillStyle = colour;
-      context.beginPath();
-      context.moveTo(px - 4.5, py + 6 * way);
-      context.lineTo(px, py);
-      context.lineTo(px + 4.5, py + 6 * way);
-      context.fill();
-      break;
-    }
-  }
-}
-
-function prepare(canvas: HTMLCanvasElement, size: { width: number; height: number }, ratio: number): CanvasRenderingContext2D {
+function prepare(canvas: HTMLCanvasElement, size: Size, ratio: number): CanvasRenderingContext2D {
   const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
   if (canvas.width !== width || canvas.height !== height) {
     canvas.width = width;
@@ -227,9 +237,14 @@ export function widthOf(lines: number): number {
   return WIDTHS.find(([many]) => lines <= many)?.[1] ?? 1;
 }
 
-function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink, ratio: number): void {
+/** A baseline is wider than what is compared with it, a mean than its band; further metrics of a chart are thin. */
+function lineWidthOf(line: Line, lines: number, thin: number): number {
+  if (line.isSparse || line.shape) return thin;
+  return Math.max(thin, line.isBaseline ? 2.75 : line.isBanded ? 2 : widthOf(lines));
+}
+
+function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink, thin: number): void {
   context.lineJoin = "bevel";
-  const thin = Math.max(1, Math.round(ratio)) / ratio;
   const { lines } = drawing;
   for (const line of lines) {
     if (isBanded(line, drawing)) paintBand(context, frame, line, ink.band);
@@ -237,28 +252,44 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
   }
   context.lineWidth = thin;
   context.globalAlpha = 0.22;
-  if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw) strokeLine(context, frame, line, line.raw);
+  if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw && line.hasRaw !== false && !line.isBanded) strokeLine(context, frame, line, line.raw);
   context.globalAlpha = lines.length > WIDTHS.at(-1)![0] ? 0.7 : 1;
   for (const line of lines) {
-    // A mean stands out of its band.
-    context.lineWidth = line.isSparse || drawing.isQuick ? thin : Math.max(thin, line.isBanded ? 2 : widthOf(lines.length));
+    context.lineWidth = drawing.isQuick ? thin : lineWidthOf(line, lines.length, thin);
     strokeLine(context, frame, line, line.y);
-    if (line.isSparse) paintDots(context, frame, line);
+    if (line.isSparse || line.shape) paintDots(context, frame, line);
   }
   context.globalAlpha = 1;
 }
 
-function paintDots(context: CanvasRenderingContext2D, frame: Frame, { x, y, colour }: Line): void {
+const [DOT_PX, DOTS_EVERY_PX] = [2, 40];
+
+/** Each point of a sparse metric; of others some, in a shape for each metric of the chart. */
+function paintDots(context: CanvasRenderingContext2D, frame: Frame, { x, y, colour, shape = 0, isSparse }: Line): void {
   context.fillStyle = colour;
   context.beginPath();
   const last = Math.min(x.length, lowerBound(x, frame.x.high) + 1);
+  let free = -Infinity;
   for (let at = lowerBound(x, frame.x.low); at < last; at++) {
     const [px, py] = [placeOf(frame.x, x[at]!), placeOf(frame.y, y[at]!)];
-    if (!Number.isFinite(py)) continue;
-    context.moveTo(px + 2, py);
-    context.arc(px, py, 2, 0, 2 * Math.PI);
+    if (!Number.isFinite(py) || (!isSparse && px < free)) continue;
+    free = px + DOTS_EVERY_PX;
+    dot(context, px, py, shape);
   }
   context.fill();
+}
+
+/** A disc, a square, a triangle. */
+export function dot(context: CanvasRenderingContext2D, px: number, py: number, shape: number): void {
+  if (shape % 3 === 2) context.rect(px - DOT_PX, py - DOT_PX, 2 * DOT_PX, 2 * DOT_PX);
+  else if (shape > 0 && shape % 3 === 0) {
+    context.moveTo(px - 3, py + DOT_PX);
+    context.lineTo(px + 3, py + DOT_PX);
+    context.lineTo(px, py - 3);
+  } else {
+    context.moveTo(px + DOT_PX, py);
+    context.arc(px, py, DOT_PX, 0, 2 * Math.PI);
+  }
 }
 
 /** Small marks that stand on the axis. */
@@ -335,70 +366,6 @@ export function strokeLine(context: CanvasRenderingContext2D, frame: Frame, line
     } else context.lineTo(px, py);
   }
   context.stroke();
-}
-
-/** A dead run's line ends in a ✕; where a value was none, a small wedge hangs from the upper edge. */
-function paintMarks(context: CanvasRenderingContext2D, frame: Frame, drawing: Drawing, ink: Ink): void {
-  context.fillStyle = ink.death;
-  context.beginPath();
-  for (const { x, marks } of drawing.lines) {
-    if (!marks) continue;
-    for (let at = 0; at < marks.length; at++) {
-      if (!marks[at]) continue;
-      const px = placeOf(frame.x, x[at]!);
-      context.moveTo(px - 4, frame.top - 4);
-      context.lineTo(px + 4, frame.top - 4);
-      context.lineTo(px, frame.top + 3);
-    }
-  }
-  context.fill();
-  for (const line of drawing.lines) {
-    if (line.isLive) paintEnd(context, frame, line);
-    if (line.hasDied) paintCross(context, frame, line, ink);
-  }
-}
-
-/** The last value as it was logged, if it is in sight. */
-function lastOf(line: Line, frame: Frame): [number, number] | null {
-  const values = line.raw ?? line.y;
-  let at = line.x.length - 1;
-  while (at >= 0 && !Number.isFinite(values[at]!)) at--;
-  if (at < 0 || line.x[at]! < frame.x.low || line.x[at]! > frame.x.high) return null;
-  const [px, py] = [placeOf(frame.x, line.x[at]!), placeOf(frame.y, values[at]!)];
-  return Number.isFinite(py) ? [px, py] : null;
-}
-
-/** A line whose run is alive ends in a dot that glows. */
-function paintEnd(context: CanvasRenderingContext2D, frame: Frame, line: Line): void {
-  const found = lastOf(line, frame);
-  if (!found || found[1] < frame.top - 2 || found[1] > frame.bottom + 2) return;
-  context.fillStyle = line.colour;
-  for (const [radius, alpha] of [[5.5, 0.2], [2.6, 1]] as const) {
-    context.globalAlpha = alpha;
-    context.beginPath();
-    context.arc(...found, radius, 0, 2 * Math.PI);
-    context.fill();
-  }
-  context.globalAlpha = 1;
-}
-
-/** On the value as it was logged; one out of range has its cross at the edge. */
-function paintCross(context: CanvasRenderingContext2D, frame: Frame, line: Line, ink: Ink): void {
-  const found = lastOf(line, frame);
-  if (!found) return;
-  const [px, py] = [found[0], Math.max(frame.top, Math.min(frame.bottom - 2, found[1]))];
-  context.lineCap = "round";
-  for (const [width, colour] of [[4.6, ink.ground], [1.8, ink.death]] as const) {
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.beginPath();
-    context.moveTo(px - 3.5, py - 3.5);
-    context.lineTo(px + 3.5, py + 3.5);
-    context.moveTo(px - 3.5, py + 3.5);
-    context.lineTo(px + 3.5, py - 3.5);
-    context.stroke();
-  }
-  context.lineCap = "butt";
 }
 
 /** Words that stay legible on whatever line runs through them. */

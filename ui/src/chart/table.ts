@@ -16,7 +16,7 @@ export function tableOf(lines: Line[]): ChartTable {
     }
   }
   const rows = [...byPlace].map(([x, row]) => ({ x, values: row })).sort((one, other) => one.x - other.x);
-  return { names: lines.map((line) => line.name), rows };
+  return { names: lines.map((line) => (line.metric ? `${line.metric} ${line.name}` : line.name)), rows };
 }
 
 /** For spreadsheets, with all digits. A name that a spreadsheet would take for a formula is made text. */

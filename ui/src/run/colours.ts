@@ -2,7 +2,8 @@
  * The colour of a run is told by the server, or chosen by people, and so the same for everybody. A group of runs takes the
  * one that its name leads to; where another group of this browser has that already, a free one, which is kept.
  */
-import { LIGHT, slotColour } from "../chart/palette";
+import { BASELINE, LIGHT, slotColour } from "../chart/palette";
+import { view } from "../workspace/view.svelte";
 import { slots } from "./slots.svelte";
 
 const KEPT = "holter.colours";
@@ -14,7 +15,9 @@ const used = new Array<number>(LIGHT.length).fill(0);
 for (const slot of groups.values()) used[slot]!++;
 let timer = 0;
 
+/** The baseline is grey, for as long as it is the baseline. */
 export function colourOf(id: string, isDark: boolean): string {
+  if (id === view.baseline) return isDark ? BASELINE.dark : BASELINE.light;
   return slotColour(id.startsWith(GROUP) ? (groups.get(id) ?? choose(id)) : (slots.get(id) ?? hash(id)), isDark);
 }
 

@@ -22,6 +22,7 @@ export const HELP: KeyHelp[] = [
   { keys: "c", does: "compare the selected runs" },
   { keys: "m", does: "menu of the run" },
   { keys: "[  ]", does: "previous and next part of a run's page" },
+  { keys: "e", does: "open the chart that is pointed at" },
   { keys: "w", does: "say that the verdict on a run is wrong" },
   { keys: "n  N", does: "next and previous hit in a log" },
   { keys: "Ctrl S", does: "save the view" },

@@ -44,14 +44,23 @@ class Place {
 
   /** Change parameters; null or "" removes one. A step back undoes it, unless `isQuiet`. */
   set(changes: Changes, isQuiet = false, hash = this.hash): void {
+    const text = this.#with(changes);
+    const isCut = text.length > MOST_LETTERS;
+    write(this.path + (text && !isCut ? `?${text}` : "") + hash, isQuiet, { query: text, isCut, cameAt: this.cameAt });
+  }
+
+  /** The address of this place with other parameters, for links. */
+  href(changes: Changes): string {
+    return `${ROOT.pathname}${this.path.slice(1)}?${this.#with(changes)}`;
+  }
+
+  #with(changes: Changes): string {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
       if (value === null || value === undefined || value === "") query.delete(name);
       else query.set(name, String(value));
     }
-    const text = query.toString();
-    const isCut = text.length > MOST_LETTERS;
-    write(this.path + (text && !isCut ? `?${text}` : "") + hash, isQuiet, { query: text, isCut, cameAt: this.cameAt });
+    return query.toString();
   }
 
   reread(): void {

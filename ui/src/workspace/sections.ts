@@ -7,6 +7,10 @@ export interface Section {
   metrics: string[];
   /** All of them, as they are by themselves. */
   all: string[];
+  /** Metrics that are not charted, as they only count. */
+  counters: string[];
+  /** Those that people hid. */
+  hidden: string[];
 }
 
 /** A panel that is no chart of a metric. It stands in a section as if its id were one. */
@@ -25,6 +29,11 @@ export interface Choice {
   /** The section of each that was moved out of its own. */
   placed?: ReadonlyMap<string, string>;
   panels?: Panel[];
+  /** Metrics that only count, such as `epoch`. */
+  counters?: ReadonlySet<string>;
+  /** Charts that were hidden, and counters that are shown all the same. */
+  off?: ReadonlySet<string>;
+  on?: ReadonlySet<string>;
 }
 
 export const SYSTEM = "system/";
@@ -32,26 +41,39 @@ export const PINNED = "Pinned";
 
 export const PANEL = "panel:";
 
-export function findSections(keys: string[], { pinned, order, matches, placed = new Map(), panels = [] }: Choice): Section[] {
+export function findSections(keys: string[], choice: Choice): Section[] {
+  const { pinned, matches, placed, panels = [] } = choice;
   const byName = new Map<string, string[]>();
   const isPinned = new Set(pinned);
   const others = new Map(panels.map((panel) => [panel.id, panel]));
   const isFound = (key: string) => matches(others.get(key)?.title ?? key);
   for (const key of [...keys, ...others.keys()]) {
     if (isPinned.has(key)) continue;
-    const name = placed.get(key) ?? others.get(key)?.section ?? sectionOf(key);
+    const name = placed?.get(key) ?? others.get(key)?.section ?? sectionOf(key);
     const found = byName.get(name);
     if (found) found.push(key);
     else byName.set(name, [key]);
   }
   const sections = [...byName]
-    .map(([name, keys]) => ({ name, all: lossesFirst(keys) }))
-    .map(({ name, all }) => ({ name, all, metrics: ordered(all, order).filter(isFound) }))
-    .filter((section) => section.metrics.length);
+    .map(([name, keys]) => made(name, keys, choice, isFound))
+    .filter(({ metrics, counters, hidden }) => metrics.length + counters.length + hidden.length);
   sections.sort((one, other) => rank(one.name) - rank(other.name) || one.name.localeCompare(other.name));
   // A panel that was removed leaves its pin behind.
   const top = pinned.filter((key) => (!key.startsWith(PANEL) || others.has(key)) && isFound(key));
-  return top.length ? [{ name: PINNED, metrics: top, all: pinned }, ...sections] : sections;
+  return top.length ? [{ name: PINNED, metrics: top, all: pinned, counters: [], hidden: [] }, ...sections] : sections;
+}
+
+function made(name: string, keys: string[], { order, counters, off, on }: Choice, isFound: (key: string) => boolean): Section {
+  const hidden = keys.filter((key) => off?.has(key));
+  const counting = keys.filter((key) => counters?.has(key) && !on?.has(key) && !off?.has(key));
+  const leftOut = new Set([...hidden, ...counting]);
+  const all = lossesFirst(keys.filter((key) => !leftOut.has(key)));
+  return { name, all, metrics: ordered(all, order).filter(isFound), counters: counting.filter(isFound), hidden: hidden.filter(isFound) };
+}
+
+/** All charts of metrics in their order. */
+export function chartsOf(sections: Section[]): string[] {
+  return sections.flatMap((section) => section.metrics).filter((name) => !name.startsWith(PANEL));
 }
 
 /** So many charts are open before people ask for more; a section shows as many at once. */
@@ -82,10 +104,14 @@ export function sectionOf(key: string): string {
 }
 
 function rank(name: string): number {
-  const order = ["charts", "train", "val", "eval", "test"].indexOf(name);
   // Panels of other kinds were put there on purpose: they come first.
-  if (name === "Panels") return -1;
-  return name === "system" ? 100 : order < 0 ? 50 : order;
+  const ranks: Record<string, number> = { Panels: -2, charts: -1, system: 1 };
+  return ranks[name] ?? 0;
+}
+
+/** How many columns of a row a section takes: those with few charts share one; one without any is a line of words. */
+export function spanOf(charts: number, columns: number): number {
+  return charts ? Math.min(columns, charts) : columns;
 }
 
 /** What a search finds: a regular expression, or the text itself where it is none. */

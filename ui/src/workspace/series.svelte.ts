@@ -5,14 +5,30 @@
 import { api, Problem, type AskedSeries } from "../api/client";
 import type { ColumnTable } from "../api/columns";
 import { live } from "../api/live.svelte";
+import type { Span } from "../chart/scales";
 import { MOST_LINES } from "./crowd";
+import type { Band, Look } from "./look";
 
+/** The runs that all charts show. */
 export interface Wish {
   runs: string[];
+  /** By which most charts draw them; its groups are told. */
   group: string;
   buckets: number;
-  from?: number;
-  to?: number;
+}
+
+/** What one chart wants: a metric along an axis, or a part of it; each run by itself, or in groups. */
+export interface Curve {
+  key: string;
+  x: string;
+  zoom: Span | null;
+  group: string;
+  band: Band;
+}
+
+/** The curves of a chart. */
+export function curvesOf({ metrics, x, zoom, group, band }: Look): Curve[] {
+  return metrics.map((key) => ({ key, x, zoom, group, band }));
 }
 
 /** One line: its buckets as far as charts need them. */
@@ -26,18 +42,19 @@ export interface Buckets {
   high: Float64Array;
   marks: Uint8Array;
   points: number;
+  /** Of a group: how many runs each bucket has. */
+  counts?: Uint32Array;
   room?: Room;
 }
 
-interface Entry {
-  key: string;
-  x: string;
+interface Entry extends Curve {
   lines: Map<string, Buckets>;
-  /** The wish but for its runs that the lines were asked for with. */
+  /** With what, but for its runs, the lines were asked for: another frame makes all of them void. */
   frame: string;
   /** The runs that were asked for; of some there is no line. */
   runs: Set<string>;
   users: Set<() => void>;
+  problem: Problem | null;
 }
 
 /** The smallest way from one place on an axis to the next; along a metric there is none. */
@@ -61,8 +78,8 @@ export class SeriesFeed {
   /** Those of all charts, the largest first; empty where lines are runs. */
   groups = $state.raw<Group[]>([]);
   #wish: Wish = { runs: [], group: "", buckets: 300 };
-  /** Another frame makes all lines void; other runs only add lines. */
-  #frame = "";
+  #group = $state("");
+  #reset = 0;
   #wishText = "";
   #entries = new Map<string, Entry>();
   #dirty = new Set<string>();
@@ -71,21 +88,31 @@ export class SeriesFeed {
   #tickedAt = 0;
   #isBusy = false;
 
+  /** By which charts can be drawn in groups. */
+  get group(): string {
+    return this.#group;
+  }
+
   configure(wish: Wish): void {
     const text = JSON.stringify(wish);
     if (text === this.#wishText) return;
     this.#wish = wish;
+    this.#group = wish.group;
     this.#wishText = text;
-    // A mean is of all of its runs, so that other runs are another frame.
-    this.#frame = wish.group ? text : JSON.stringify({ ...wish, runs: [] });
     for (const entry of this.#entries.values()) this.#leaveOut(entry, new Set(wish.runs));
     this.groups = [];
     this.#askSoon();
   }
 
+  /** A mean is of all of its runs, so that other runs are another frame. */
+  #frameOf({ x, zoom, group, band }: Curve): string {
+    const { runs, buckets } = this.#wish;
+    return JSON.stringify([x, zoom, group, group && band, buckets, group && runs, this.#reset]);
+  }
+
   /** What is not wished for any more is not kept up to date, so it is not kept. */
   #leaveOut(entry: Entry, runs: Set<string>): void {
-    if (entry.frame !== this.#frame || this.#wish.group) return;
+    if (entry.group) return;
     const gone = [...entry.runs].filter((run) => !runs.has(run));
     for (const run of gone) {
       entry.runs.delete(run);
@@ -94,12 +121,12 @@ export class SeriesFeed {
     if (gone.length) for (const tell of entry.users) tell();
   }
 
-  /** Want a metric over an axis until the returned function is called; `tell` is called when its lines changed. */
-  want(key: string, x: string, tell: () => void): () => void {
-    const name = `${x}\n${key}`;
+  /** Want a curve until the returned function is called; `tell` is called when its lines changed. */
+  want(curve: Curve, tell: () => void): () => void {
+    const name = nameOf(curve);
     let entry = this.#entries.get(name);
     if (!entry) {
-      entry = { key, x, lines: new Map(), frame: "", runs: new Set(), users: new Set() };
+      entry = { ...curve, lines: new Map(), frame: "", runs: new Set(), users: new Set(), problem: null };
       this.#entries.set(name, entry);
       this.#forgetSome();
     }
@@ -110,8 +137,12 @@ export class SeriesFeed {
     return () => known.users.delete(tell);
   }
 
-  linesOf(key: string, x: string): Map<string, Buckets> {
-    return this.#entries.get(`${x}\n${key}`)?.lines ?? new Map();
+  linesOf(curve: Curve): Map<string, Buckets> {
+    return this.#entries.get(nameOf(curve))?.lines ?? new Map();
+  }
+
+  problemOf(curve: Curve): Problem | null {
+    return this.#entries.get(nameOf(curve))?.problem ?? null;
   }
 
   follow(): () => void {
@@ -137,7 +168,7 @@ export class SeriesFeed {
   }
 
   #startOver(): void {
-    for (const entry of this.#entries.values()) entry.frame = "";
+    this.#reset++;
     this.#askSoon();
   }
 
@@ -163,9 +194,8 @@ export class SeriesFeed {
         const stale = [...this.#entries.values()].filter((each) => each.users.size && this.#missing(each).length);
         if (!stale.length) return;
         // The first answer shall be small: it is the first chart that people see.
-        const runs = [...new Set(stale.flatMap((each) => this.#missing(each)))];
-        const batches = split(stale, runs.length, LINES_AT_ONCE).slice(0, AT_ONCE);
-        await Promise.all(batches.map((batch) => this.#askFor(batch, runs)));
+        const batches = this.#split(stale, (each) => this.#missing(each).length, LINES_AT_ONCE).slice(0, AT_ONCE);
+        await Promise.all(batches.map((batch) => this.#askFor(batch)));
       }
     } catch (error) {
       if (error instanceof Problem) this.error = error;
@@ -175,17 +205,35 @@ export class SeriesFeed {
     }
   }
 
-  /** Runs that are wished for and were not asked for yet. */
-  #missing(entry: Entry): string[] {
-    return entry.frame === this.#frame ? this.#wish.runs.filter((run) => !entry.runs.has(run)) : this.#wish.runs;
+  /** Those with one frame together, as long as that is few lines. */
+  #split(entries: Entry[], runsOf: (entry: Entry) => number, most: number): Entry[][] {
+    const batches: Entry[][] = [];
+    const last = new Map<string, Entry[]>();
+    for (const entry of entries) {
+      const frame = this.#frameOf(entry);
+      const batch = last.get(frame);
+      if (batch && (batch.length + 1) * Math.max(1, runsOf(entry)) <= most) batch.push(entry);
+      else {
+        batches.push([entry]);
+        last.set(frame, batches.at(-1)!);
+      }
+    }
+    return batches;
   }
 
-  async #askFor(batch: Entry[], runs: string[]): Promise<void> {
-    const frame = this.#frame;
-    const tables = await api.series(this.#question(batch, runs));
-    if (frame !== this.#frame) return;
+  /** Runs that are wished for and were not asked for yet. */
+  #missing(entry: Entry): string[] {
+    return entry.frame === this.#frameOf(entry) ? this.#wish.runs.filter((run) => !entry.runs.has(run)) : this.#wish.runs;
+  }
+
+  async #askFor(batch: Entry[]): Promise<void> {
+    const frame = this.#frameOf(batch[0]!);
+    const runs = [...new Set(batch.flatMap((each) => this.#missing(each)))];
+    const [tables, problem] = await this.#answer(batch, runs);
+    if (frame !== this.#frameOf(batch[0]!)) return;
     this.error = null;
     for (const entry of batch) {
+      entry.problem = problem;
       if (entry.frame !== frame) {
         entry.lines = new Map();
         entry.runs = new Set();
@@ -197,14 +245,23 @@ export class SeriesFeed {
     for (const entry of batch) for (const tell of entry.users) tell();
   }
 
+  /** A question that can't be answered, as one along an axis that is none, is a problem of its own chart alone. */
+  async #answer(batch: Entry[], runs: string[]): Promise<[ColumnTable[], Problem | null]> {
+    try {
+      return [await api.series(this.#question(batch, runs)), null];
+    } catch (error) {
+      if (error instanceof Problem && error.status === 400) return [[], error];
+      throw error;
+    }
+  }
+
   #question(batch: Entry[], runs: string[], from?: number): AskedSeries {
-    const { group, buckets, to } = this.#wish;
-    const asked: AskedSeries = { runs, keys: batch.map((each) => each.key), x: batch[0]!.x, buckets };
-    const first = from ?? this.#wish.from;
+    const { x, zoom, group, band } = batch[0]!;
+    const asked: AskedSeries = { runs, keys: batch.map((each) => each.key), x, buckets: this.#wish.buckets };
+    const first = from ?? zoom?.low;
     if (first !== undefined) asked.from = first;
-    if (to !== undefined) asked.to = to;
-    if (group) asked.group = group;
-    return asked;
+    if (zoom) asked.to = zoom.high;
+    return group ? { ...asked, group, band } : asked;
   }
 
   /** What is new, of the runs that have something new. */
@@ -217,12 +274,12 @@ export class SeriesFeed {
     this.#tickedAt = Date.now();
     const runs = [...this.#dirty];
     this.#dirty.clear();
-    const entries = [...this.#entries.values()].filter((each) => each.users.size && each.frame === this.#frame);
+    const entries = [...this.#entries.values()].filter((each) => each.users.size && each.frame === this.#frameOf(each));
     for (const entry of this.#entries.values()) if (!entry.users.size) entry.frame = "";
-    const asked = this.#wish.group ? this.#wish.runs : runs;
+    const asked = (entry: Entry) => (entry.group ? this.#wish.runs : runs);
     try {
-      const batches = split(entries, Math.max(1, asked.length), 4 * LINES_AT_ONCE);
-      await Promise.all(batches.map((batch) => this.#tickFor(batch, asked)));
+      const batches = this.#split(entries, (each) => asked(each).length, 4 * LINES_AT_ONCE);
+      await Promise.all(batches.map((batch) => this.#tickFor(batch, asked(batch[0]!))));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       for (const run of runs) this.#dirty.add(run);
@@ -230,11 +287,12 @@ export class SeriesFeed {
   }
 
   async #tickFor(batch: Entry[], runs: string[]): Promise<void> {
-    const frame = this.#frame;
-    const isWhole = this.#wish.group !== "" || this.#wish.from !== undefined || !(batch[0]!.x in NEXT);
+    const { x, zoom, group } = batch[0]!;
+    const frame = this.#frameOf(batch[0]!);
+    const isWhole = group !== "" || zoom !== null || !(x in NEXT);
     const from = isWhole ? null : lastPlace(batch, runs, this.#wish.buckets);
     const tables = await api.series(this.#question(batch, runs, from ?? undefined));
-    if (frame !== this.#frame) return;
+    if (frame !== this.#frameOf(batch[0]!)) return;
     this.#put(batch, tables, from);
     for (const entry of batch) for (const tell of entry.users) tell();
   }
@@ -249,7 +307,7 @@ export class SeriesFeed {
       const joined = from !== null && before ? join(before, found, from) : found;
       if (joined.x.length) entry.lines.set(found.id, joined);
     }
-    if (this.#wish.group) this.groups = gathered(this.groups, tables);
+    if (this.#wish.group && batch[0]!.group === this.#wish.group) this.groups = gathered(this.groups, tables);
   }
 }
 
@@ -262,14 +320,8 @@ function gathered(before: Group[], tables: ColumnTable[]): Group[] {
   return [...found.values()].sort((one, other) => other.runs - one.runs || one.id.localeCompare(other.id));
 }
 
-function split(entries: Entry[], runs: number, most: number): Entry[][] {
-  const batches: Entry[][] = [];
-  for (const entry of entries) {
-    const last = batches.at(-1);
-    if (last && last[0]!.x === entry.x && (last.length + 1) * runs <= most) last.push(entry);
-    else batches.push([entry]);
-  }
-  return batches;
+function nameOf({ key, x, zoom, group, band }: Curve): string {
+  return [x, zoom?.low, zoom?.high, group, band, key].join("\n");
 }
 
 function bucketsOf({ about, columns }: ColumnTable): Buckets {
@@ -283,6 +335,7 @@ function bucketsOf({ about, columns }: ColumnTable): Buckets {
     high: columns.max as Float64Array,
     marks: columns.marks as Uint8Array,
     points: about.points,
+    ...(columns.runs && { counts: columns.runs as Uint32Array }),
   };
 }
 
@@ -341,4 +394,27 @@ function join(before: Buckets, found: Buckets, from: number): Buckets {
     points: Math.max(before.points, found.points),
     room,
   };
+}
+
+/** The lines of one chart while it is there; null before the first came. To be made where a component is. */
+export class CurveLines {
+  found = $state.raw<Buckets[][] | null>(null);
+  /** Why there are none. */
+  problem = $state.raw<Problem | null>(null);
+
+  constructor(feed: () => SeriesFeed, look: () => Look) {
+    // As text first: another look that wants the same lines is no reason to ask.
+    const text = $derived(JSON.stringify(curvesOf(look())));
+    $effect(() => {
+      const [from, curves] = [feed(), JSON.parse(text) as Curve[]];
+      const tell = () => {
+        this.problem = curves.map((curve) => from.problemOf(curve)).find((problem) => problem !== null) ?? null;
+        this.found = curves.map((curve) => [...from.linesOf(curve).values()]);
+      };
+      const ends = curves.map((curve) => from.want(curve, tell));
+      return () => {
+        for (const end of ends) end();
+      };
+    });
+  }
 }

@@ -2,7 +2,7 @@
 export type Settings = Record<string, string>;
 
 /** These are of the moment, or of this browser. Whatever else the address has is part of the view. */
-const OF_THE_MOMENT = new Set(["view", "chart", "row", "select", "from", "to", "table", "metrics"]);
+const OF_THE_MOMENT = new Set(["view", "chart", "at", "row", "select", "from", "to", "table", "metrics"]);
 
 export function settingsOf(query: URLSearchParams): Settings {
   const found: Settings = {};
@@ -42,11 +42,11 @@ export function isEmpty(settings: object): boolean {
 const WORDS: Record<string, string> = {
   q: "filter", cols: "columns", x: "x axis", smooth: "smoothing", log: "log scale", hide: "hidden runs", show: "shown runs",
   pin: "pinned charts", order: "order of charts", closed: "closed sections", more: "opened sections", lines: "number of lines",
-  size: "size of charts", tall: "height of charts", whole: "range of charts", flushes: "flush marks", group: "grouping",
+  size: "size of charts", tall: "height of charts", sizes: "size of sections", in: "sections of charts", off: "hidden charts", on: "charted counters", flushes: "flush marks", group: "grouping",
 };
 
 /** "smoothing and columns", for people. */
 export function inWords(names: string[]): string {
-  const words = names.map((name) => WORDS[name] ?? name).sort();
+  const words = names.map((name) => WORDS[name] ?? name.replace(/^c\./, "chart ")).sort();
   return words.length > 3 ? `${words.slice(0, 2).join(", ")} and ${words.length - 2} more` : words.join(" and ");
 }

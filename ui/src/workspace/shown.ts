@@ -1,7 +1,8 @@
 /** What charts know of a run: as little as tells when its lines must be drawn anew. Pure. */
 import type { XKind } from "../chart/line";
 import type { Span } from "../chart/scales";
-import { hasDied } from "../run/states";
+import { grouped } from "../format";
+import { causeWords, hasDied, lookOf } from "../run/states";
 
 export interface ShownRun {
   name: string;
@@ -10,8 +11,10 @@ export interface ShownRun {
   /** In seconds since 1970. */
   startedAt: number;
   endedAt: number | null;
-  /** Of a run that died. */
+  /** Of a run that has ended. */
   lastStep: number | null;
+  state: string;
+  cause: string;
 }
 
 interface Known {
@@ -21,6 +24,7 @@ interface Known {
   started_at: number;
   ended_at: number | null;
   last_step: number | null;
+  cause?: string | null;
 }
 
 export function shownRun(run: Known): ShownRun {
@@ -31,8 +35,17 @@ export function shownRun(run: Known): ShownRun {
     isLive: run.state === "running",
     startedAt: run.started_at,
     endedAt: run.ended_at,
-    lastStep: isDead ? run.last_step : null,
+    lastStep: run.state === "running" ? null : run.last_step,
+    state: run.state,
+    cause: run.cause ?? "",
   };
+}
+
+/** Why there is nothing of a run behind its last step; empty while it runs. */
+export function endWords(run: ShownRun): string {
+  if (run.isLive) return "";
+  const why = run.hasDied && run.cause ? causeWords(run.cause) : lookOf(run).word;
+  return run.lastStep === null ? why : `${why}, ended at step ${grouped(run.lastStep)}`;
 }
 
 /** Whether a run ended within what is shown: a line that only leaves the zoom has not died there. */

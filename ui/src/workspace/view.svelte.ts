@@ -7,10 +7,13 @@ import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";
 import { moved } from "./order";
 import { sectionOf, type Section } from "./sections";
+import { readSettings, writeSettings, type ChartSettings } from "./look";
 
-export const SIZES = { s: { width: 240, height: 130 }, m: { width: 310, height: 190 }, l: { width: 560, height: 320 } };
+export const SIZES = { s: { width: 240, height: 130 }, m: { width: 290, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
 export const USUAL_LINES = 20;
+/** What a parameter that sets up one chart begins with. */
+const CHART = "c.";
 /** A chart that was made taller is so by this share. */
 export const TALLER = 0.8;
 
@@ -48,14 +51,24 @@ class View {
   /** The section of each chart that was moved out of its own. */
   placed = $derived(new Map(splitNames(place.get("in")).map((pair) => splitNames(pair) as [string, string])));
   tall = $derived(new Set(splitNames(place.get("tall"))));
-  /** Charts of which all values are shown, also those of outliers. */
-  whole = $derived(new Set(splitNames(place.get("whole"))));
+  /** The chart that is open by itself, and the place at which its crosshair is held. */
+  open = $derived(place.get("chart"));
+  heldAt = $derived(place.number("at"));
+  /** It was opened to add a metric to it. */
+  isAdding = false;
+  /** The one that was just closed. */
+  leftOpen = "";
+  /** Charts that people hid, and counters of which they want charts. */
+  off = $derived(new Set(splitNames(place.get("off"))));
+  on = $derived(new Set(splitNames(place.get("on"))));
   hasFlushes = $derived(place.get("flushes") === "1");
   /** Of how many charts a section has room, where people asked for more. */
   opened = $derived(new Map(splitNames(place.get("more")).map(countOf)));
   closed = $derived(place.query.has("closed") ? new Set(splitNames(place.get("closed"))) : null);
   /** How many runs of the table are drawn; above `MOST_LINES` they are drawn in groups. */
   lines = $derived(place.get("lines") === "all" ? MOST_GATHERED : Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? USUAL_LINES)));
+  /** Of sections that have another size than all. */
+  sizes = $derived(new Map(splitNames(place.get("sizes")).map((text) => [text.slice(2), text.slice(0, 1) as Size])));
   size = $derived<Size>(place.get("size") in SIZES ? (place.get("size") as Size) : "m");
   zoom = $derived.by<Span | null>(() => {
     const [low, high] = [place.number("from"), place.number("to")];
@@ -122,6 +135,17 @@ class View {
     place.set({ more: joinNames([...opened].map(([name, count]) => `${name}:${count}`)) }, true);
   }
 
+  sizeOf(section: string): Size {
+    const own = this.sizes.get(section);
+    return own && own in SIZES ? own : this.size;
+  }
+
+  setSize(section: string, size: Size): void {
+    const sizes = new Map(this.sizes).set(section, size);
+    if (size === this.size) sizes.delete(section);
+    place.set({ sizes: joinNames([...sizes].map(([name, own]) => `${own}:${name}`)) }, true);
+  }
+
   togglePin(key: string): void {
     const pinned = this.pinned.includes(key) ? this.pinned.filter((each) => each !== key) : [...this.pinned, key];
     place.set({ pin: joinNames(pinned) }, true);
@@ -152,8 +176,38 @@ class View {
     place.set({ tall: joinNames(toggled(this.tall, key)) }, true);
   }
 
-  toggleWhole(key: string): void {
-    place.set({ whole: joinNames(toggled(this.whole, key)) }, true);
+  chartText(metric: string): string {
+    return place.get(CHART + metric);
+  }
+
+  chart(metric: string): ChartSettings {
+    return readSettings(this.chartText(metric));
+  }
+
+  setChart(metric: string, changes: Partial<ChartSettings>): void {
+    place.set({ [CHART + metric]: writeSettings({ ...this.chart(metric), ...changes }) }, true);
+  }
+
+  resetChart(metric: string): void {
+    place.set({ [CHART + metric]: null }, true);
+  }
+
+  /** Null closes it. */
+  openChart(metric: string | null, isAdding = false): void {
+    this.isAdding = isAdding;
+    this.leftOpen = metric ? "" : this.open;
+    place.set({ chart: metric, at: null });
+  }
+
+  hideChart(metric: string): void {
+    place.set({ off: joinNames([...this.off, metric]), pin: joinNames(this.pinned.filter((each) => each !== metric)) }, true);
+  }
+
+  /** Charts that were hidden are there again, and those that are not charted by themselves. */
+  showCharts(metrics: string[]): void {
+    const off = [...this.off].filter((metric) => !metrics.includes(metric));
+    const on = new Set([...this.on, ...metrics.filter((metric) => !this.off.has(metric))]);
+    place.set({ off: joinNames(off), on: joinNames([...on]) }, true);
   }
 
   toggleFlushes(): void {

@@ -10,19 +10,8 @@ import signal
 
 import msgspec
 
+from holter.diagnosis.causality import ends
 from holter.diagnosis.causality.console import SIGNALS_BY_WORDS
-from holter.diagnosis.causality.ends import (
-    BY_MULTIPROCESSING,
-    PIPE_ERRORS,
-    SHELL_SIGNALS,
-    TELLING,
-    chose,
-    decided_ns,
-    has_waited,
-    is_python,
-    left_with,
-    lost_a_child,
-)
 from holter.diagnosis.causality.tracebacks import HEAD
 from holter.diagnosis.endings import BY_SHELL
 from holter.diagnosis.grades import CONSISTENT, COUNTED, EVEN, LIKELY, REMOTE, UNLIKELY
@@ -95,57 +84,57 @@ def may_have_lost_a_child(evidence: Evidence) -> Grade | None:
     end, is_unheard = evidence.subject, has_unheard_child(evidence)
     if evidence.is_watched or (end.finished is not None and end.finished.how == "finish"):
         return None
-    if has_waited(end) or (chose(end) and is_unheard):
+    if ends.has_waited(end) or (ends.chose(end) and is_unheard):
         return EVEN
     # What a process used counts once somebody waited for it; who reads from one that is gone has not yet.
     # A command that failed may have had one itself, as make has.
-    return UNLIKELY if _tells_of_another(end) or (chose(end) and is_unheard is None) else None
+    return UNLIKELY if _tells_of_another(end) or (ends.chose(end) and is_unheard is None) else None
 
 
 def _before(evidence: Evidence) -> list[End]:
     """The children that died not long before the subject's end was decided, by their times."""
-    end_ns = decided_ns(evidence.subject)
+    end_ns = ends.decided_ns(evidence.subject)
     near = [each for each in evidence.children if -NOTICED_WITHIN_S <= (end_ns - each.at_ns) / 1e9 <= WITHIN_S]
     return sorted((each for each in near if each.pid != evidence.subject.pid), key=lambda each: each.at_ns)
 
 
 def _unheard(end: End, number: int, *, name: str = "", source: str = BY_SHELL) -> End:
     """A child of which only is known that it died of this signal before the subject's end was decided."""
-    return End(pid=0, role="child", name=name, at_ns=decided_ns(end), status=number, source=source)
+    return End(pid=0, role="child", name=name, at_ns=ends.decided_ns(end), status=number, source=source)
 
 
 def _handed_on(evidence: Evidence) -> End | None:
     """A shell leaves with 128 + n where its command died by signal n, and else with its command's code; `timeout` and
     its like end themselves by that signal, so that it shows."""
-    end, code = evidence.subject, left_with(evidence.subject)
-    if end.signal in TELLING and end.role in ("command", "watched"):
+    end, code = evidence.subject, ends.left_with(evidence.subject)
+    if end.signal in ends.TELLING and end.role in ("command", "watched"):
         at_once = [child for child in _before(evidence) if 0 <= end.at_ns - child.at_ns <= NOTICED_WITHIN_S * 1e9]
         like = [child for child in at_once if child.signal == end.signal]
     else:
         like = [child for child in _before(evidence) if code and code in _codes(child)]
-    return like[-1] if like else _commanded(evidence, (code or 0) - SHELL_SIGNALS)
+    return like[-1] if like else _commanded(evidence, (code or 0) - ends.SHELL_SIGNALS)
 
 
 def _codes(child: End) -> tuple[int | None, ...]:
     """With what a shell, xargs, or `timeout` that ended the child itself with a signal of its choice, leaves."""
-    return (child.code,) if child.signal is None else (SHELL_SIGNALS + child.signal, TIMEOUT_CODE, XARGS_CODE)
+    return (child.code,) if child.signal is None else (ends.SHELL_SIGNALS + child.signal, TIMEOUT_CODE, XARGS_CODE)
 
 
 def _commanded(evidence: Evidence, number: int) -> End | None:
     """What a process ran that left as a shell does whose command died by a signal; nobody else saw that one."""
     end = evidence.subject
     if end.role == "child":
-        is_shell = end.source != BY_MULTIPROCESSING and not is_python(end)
-        return _unheard(end, number, name=end.name) if is_shell and number in TELLING else None
+        is_shell = end.source != ends.BY_MULTIPROCESSING and not ends.is_python(end)
+        return _unheard(end, number, name=end.name) if is_shell and number in ends.TELLING else None
     got_none = end.has_signal_witness and not end.signals
-    has_waited_for_it = got_none and has_unheard_child(evidence) and number in TELLING | {signal.SIGTERM}
+    has_waited_for_it = got_none and has_unheard_child(evidence) and number in ends.TELLING | {signal.SIGTERM}
     return _unheard(end, number, name=end.name) if has_waited_for_it else None
 
 
 def _mourned(evidence: Evidence, raised: Raised) -> End | None:
     """The child that a library says it lost: by its pid, by how it ended, or the first that nobody ended on purpose."""
     end = evidence.subject
-    if not lost_a_child(end):
+    if not ends.lost_a_child(end):
         return None
     pids = {int(pid) for found in tags_in(whole_text(raised)).every("pids") for pid in found[1].split(", ")}
     named = [child for child in _before(evidence) if child.pid in pids]
@@ -181,7 +170,7 @@ def _told(evidence: Evidence, raised: Raised) -> End | None:
 def _behind_a_pipe(evidence: Evidence) -> End | None:
     """A queue or pipe that breaks while a child has just died."""
     raised = evidence.subject.raised
-    if raised is None or raised.type.rpartition(".")[2] not in PIPE_ERRORS or is_said_by_hand(raised):
+    if raised is None or raised.type.rpartition(".")[2] not in ends.PIPE_ERRORS or is_said_by_hand(raised):
         return None
     return _first_dead(evidence)
 
@@ -206,7 +195,9 @@ def _words(end: End) -> str:
 
 def _telling_codes(child: End) -> tuple[int, ...]:
     """Codes that mean this child where the program names one: of a worker any, of others those of a signal."""
-    is_told = child.source == BY_MULTIPROCESSING or child.signal is not None or (child.code or 0) > SHELL_SIGNALS
+    is_told = (
+        child.source == ends.BY_MULTIPROCESSING or child.signal is not None or (child.code or 0) > ends.SHELL_SIGNALS
+    )
     return tuple(code for code in _codes(child)[:1] if code and is_told)
 
 
@@ -220,7 +211,7 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     """A child that the subject has waited for and whose end nobody else saw, by the code that the subject's last words
     give: a shell's 128 + n, or Python's -n."""
     end, last, is_unheard = evidence.subject, last_line(evidence), has_unheard_child(evidence)
-    if is_unheard is False or evidence.children or not (end.raised or left_with(end)):
+    if is_unheard is False or evidence.children or not (end.raised or ends.left_with(end)):
         return None
     said = text or (last.text if last is not None else "")
     negative = tags_in(said).every("negative-number") if says(said, "child-spoken-of") else []
@@ -230,8 +221,8 @@ def _unseen(evidence: Evidence, text: str) -> End | None:
     ]
     if is_unheard is None:
         codes = [code for code in codes if code < 0 and end.role == "command"]
-    numbers = [-code if code < 0 else code - SHELL_SIGNALS for code in codes]
-    number = next((each for each in numbers if each in TELLING), None)
+    numbers = [-code if code < 0 else code - ends.SHELL_SIGNALS for code in codes]
+    number = next((each for each in numbers if each in ends.TELLING), None)
     return _unheard(end, number) if number else None
 
 
@@ -259,7 +250,7 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
         program: whose rows tell that the run went on, where the subject itself logs none.
     """
     end = _with_rows_of(program, evidence.subject) if program is not None else evidence.subject
-    if end.signal is not None or not (end.raised or left_with(end)) or find_lost_child(evidence) is not None:
+    if end.signal is not None or not (end.raised or ends.left_with(end)) or find_lost_child(evidence) is not None:
         return None
     if end.raised is not None and type_names(end.raised) & _OWN_ACTS:
         return None
@@ -274,16 +265,16 @@ def find_suspect(evidence: Evidence, program: End | None = None) -> Suspect | No
 
 def weigh(child: End, end: End) -> Grade | None:
     """How likely the death of the one led to the end of the other, by their times; None for not at all."""
-    delay_s = (decided_ns(end) - child.at_ns) / 1e9
+    delay_s = (ends.decided_ns(end) - child.at_ns) / 1e9
     went_on_s = ((end.last_row_ns or 0) - child.at_ns) / 1e9
-    if not -NOTICED_BY_TIME_S <= delay_s <= (WITHIN_S if has_waited(end) else SOON_S):
+    if not -NOTICED_BY_TIME_S <= delay_s <= (WITHIN_S if ends.has_waited(end) else SOON_S):
         return None
-    if has_waited(end):
+    if ends.has_waited(end):
         return LIKELY if went_on_s > WENT_ON_S else WAITED
     has_own_code = _has_own_code(end, child)
     if delay_s <= AT_ONCE_S and went_on_s <= (0 if has_own_code else WENT_ON_S):
-        return PROBABLE if chose(end) else LIKELY
-    if not chose(end):
+        return PROBABLE if ends.chose(end) else LIKELY
+    if not ends.chose(end):
         return None if went_on_s > WENT_ON_LONG_S else POSSIBLE
     # Where it logs no rows, nobody knows whether it went on; words of its own are about something else then.
     is_apart = has_own_code or went_on_s > WENT_ON_S or (end.last_row_ns is None and end.raised is not None)
@@ -293,10 +284,10 @@ def weigh(child: End, end: End) -> Grade | None:
 def _has_own_code(end: End, child: End) -> bool:
     """A program that left with neither the code of any failure nor one that speaks of the child's signal; scripts
     choose their codes for what they ran."""
-    is_program = end.finished is not None or is_python(end)
+    is_program = end.finished is not None or ends.is_python(end)
     number = child.signal or 0
-    usual = {1, number, SHELL_SIGNALS + number, 256 - number}
-    return is_program and end.raised is None and left_with(end) not in usual
+    usual = {1, number, ends.SHELL_SIGNALS + number, 256 - number}
+    return is_program and end.raised is None and ends.left_with(end) not in usual
 
 
 def _most_likely(evidence: Evidence, child: End, end: End, /) -> Grade | None:
@@ -306,17 +297,17 @@ def _most_likely(evidence: Evidence, child: End, end: End, /) -> Grade | None:
         return POSSIBLE
     if child.signal != signal.SIGKILL or _was_for_memory(child, about(evidence, child)):
         return WAITED
-    if child.parent_signal == signal.SIGKILL or not (chose(end) or has_waited(end)):
+    if child.parent_signal == signal.SIGKILL or not (ends.chose(end) or ends.has_waited(end)):
         return None
-    return LIKELY if has_waited(end) or child.parent_signal is not None else POSSIBLE
+    return LIKELY if ends.has_waited(end) or child.parent_signal is not None else POSSIBLE
 
 
 def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
     """Who logs no rows, gave up no waiting, and whose output went on for a while after the child was gone."""
-    if end.last_row_ns is not None or has_waited(end) or _tells_of_another(end):
+    if end.last_row_ns is not None or ends.has_waited(end) or _tells_of_another(end):
         return False
     since_ns = child.at_ns + int(NOTICED_BY_TIME_S * 1e9)
-    later = [line for line in evidence.said if since_ns < line.at_ns <= decided_ns(end) and not line.is_error]
+    later = [line for line in evidence.said if since_ns < line.at_ns <= ends.decided_ns(end) and not line.is_error]
     return len(later) >= USUAL
 
 
@@ -338,7 +329,7 @@ def _kills_lately(evidence: Evidence) -> int:
 
 def _with_rows_of(program: End, end: End) -> End:
     """The last row before the end; of later ones it is only known that there were some."""
-    rows = [min(each, decided_ns(end)) for each in (end.last_row_ns, program.last_row_ns) if each is not None]
+    rows = [min(each, ends.decided_ns(end)) for each in (end.last_row_ns, program.last_row_ns) if each is not None]
     return msgspec.structs.replace(end, last_row_ns=max(rows, default=None))
 
 

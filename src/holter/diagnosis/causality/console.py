@@ -5,16 +5,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from holter.diagnosis.causality import tracebacks
 from holter.diagnosis.causality.ends import BY_SRUN, WITHOUT_CLIENT, is_python, left_with
-from holter.diagnosis.causality.tracebacks import (
-    HEAD,
-    Traceback,
-    causes_behind,
-    chain_of,
-    looks_uncaught,
-    read_tracebacks,
-    text_of,
-)
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.texts import lines_near_end
 from holter.model.evidence import End, Evidence, Job, Memory, Said
@@ -71,7 +63,7 @@ def _recorded(evidence: Evidence) -> frozenset[tuple[str, str]]:
     return frozenset(map(_name, known))
 
 
-def _name(error: Raised | Traceback) -> tuple[str, str]:
+def _name(error: Raised | tracebacks.Traceback) -> tuple[str, str]:
     return error.type.rpartition(".")[2], error.message.strip().partition("\n")[0]
 
 
@@ -84,7 +76,7 @@ def _speakers(evidence: Evidence) -> int:
 
 def _may_have_led_to(end: End, raised: Raised) -> bool:
     """Python leaves with 1: with another code it had caught it. A script around it may choose any."""
-    return end.code == 1 or (not is_python(end) and looks_uncaught(raised) and "\n" not in raised.message)
+    return end.code == 1 or (not is_python(end) and tracebacks.looks_uncaught(raised) and "\n" not in raised.message)
 
 
 def read_last_traceback(
@@ -102,7 +94,7 @@ def read_last_traceback(
             a connection did not die first.
         others: exceptions of which it is known that other processes ended with them.
     """
-    found = read_tracebacks(_errors(lines))
+    found = tracebacks.read_tracebacks(_errors(lines))
     while found and (found[-1].ends_nothing or _name(found[-1]) in others):
         found.pop()
     while speakers > 1 and len(found) > 1 and _has_lost_a_peer(found[-1]):
@@ -110,7 +102,7 @@ def read_last_traceback(
         speakers -= 1
     if not found:
         return None
-    last, chain = found[-1], chain_of(found)
+    last, chain = found[-1], tracebacks.chain_of(found)
     after = [text for text in last.after if not says(text, "wrapper")]
     more = sum(not says(text, "goes-on") for text in after)
     if more > MOST_AFTER:
@@ -119,13 +111,13 @@ def read_last_traceback(
         at_ns=last.at_ns,
         type=last.type,
         message="\n".join([last.message, *(() if last.members else after)]).strip(),
-        traceback=text_of(chain),
+        traceback=tracebacks.text_of(chain),
         where=PRINTED,
-        causes=causes_behind(chain),
+        causes=tracebacks.causes_behind(chain),
         frames=last.frames,
     )
     was_logged = says(chain[0].intro, "logged")
-    is_sure = code == 1 and not more and looks_uncaught(raised) and not was_logged
+    is_sure = code == 1 and not more and tracebacks.looks_uncaught(raised) and not was_logged
     return msgspec.structs.replace(raised, where=LAST_WORDS) if is_sure else raised
 
 
@@ -133,7 +125,7 @@ def _errors(lines: Sequence[Said]) -> Sequence[Said]:
     return [line for line in lines if line.is_error] or lines
 
 
-def _has_lost_a_peer(found: Traceback) -> bool:
+def _has_lost_a_peer(found: tracebacks.Traceback) -> bool:
     return not found.how and says(f"{found.type}: {found.message}", "peer-lost")
 
 
@@ -165,9 +157,9 @@ def _before_the_report(lines: Sequence[Said], raised: Raised) -> Raised | None:
     """What the ranks printed before the launcher's own exception, where none of them says which rank it is; None where
     they end in several ways, of which nobody can tell whose is whose."""
     at = next((number for number, line in enumerate(lines) if raised.type in line.text), len(lines))
-    head = max((number for number, line in enumerate(lines[:at]) if line.text.rstrip() == HEAD), default=0)
+    head = max((number for number, line in enumerate(lines[:at]) if line.text.rstrip() == tracebacks.HEAD), default=0)
     plain = [each for each in lines[:head] if not says(each.text, "rank-prefix")]
-    kinds = {each.type for each in read_tracebacks(plain) if not each.ends_nothing}
+    kinds = {each.type for each in tracebacks.read_tracebacks(plain) if not each.ends_nothing}
     return read_last_traceback(plain) if len(kinds) == 1 else None
 
 

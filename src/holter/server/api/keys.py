@@ -6,10 +6,13 @@ import msgspec
 
 from holter.errors import NoRun
 from holter.server.ingest.columns import SYSTEM
+from holter.server.query.counters import counters_of
 from holter.server.transport.routing import Route, Visit
 from holter.storage.filters import Compare
 
 MOST_RUNS = 200
+LOOKED_AT = 5
+"""Of so many runs the values tell which metrics only count."""
 Search = Annotated[str, msgspec.Meta(max_length=1000)]
 
 
@@ -30,6 +33,8 @@ class SeriesKey(msgspec.Struct, frozen=True):
     last: float | None
     """The last value, where it is a number that JSON has."""
     is_system: bool
+    is_counter: bool = False
+    """It only counts, as `epoch` does."""
 
 
 class SeriesKeys(msgspec.Struct, frozen=True):
@@ -52,6 +57,8 @@ class MetricKey(msgspec.Struct, frozen=True):
 
     key: str
     runs: int
+    is_counter: bool = False
+    """It only counts, as `epoch` does."""
 
 
 class MetricKeys(msgspec.Struct, frozen=True):
@@ -67,6 +74,9 @@ def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
     if row is None:
         raise NoRun(f"there is no run {asked.run[:128]!r}")
     wanted = asked.search.lower()
+    series = visit.services.storage.series
+    found = [each for each in series.list_series(asked.run) if wanted in each.key.lower()]
+    counters = counters_of(series, [asked.run], keys=[each.key for each in found if not each.key.startswith(SYSTEM)])
     return SeriesKeys(
         [
             SeriesKey(
@@ -76,9 +86,9 @@ def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
                 each.last_step,
                 _number(row.summary.get(each.key)),
                 each.key.startswith(SYSTEM),
+                each.key in counters,
             )
-            for each in visit.services.storage.series.list_series(asked.run)
-            if wanted in each.key.lower()
+            for each in found
         ]
     )
 
@@ -87,9 +97,13 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
     """The names of metrics over several runs"""
     named = [run for run in asked.runs.split(",") if run][:MOST_RUNS]
     wanted = asked.search.lower()
-    counted = visit.services.storage.series.count_keys(named or _newest(visit, asked.project))
-    keys = [MetricKey(key, runs) for key, runs in sorted(counted.items()) if wanted in key.lower()]
-    return MetricKeys(keys[: asked.limit], len(keys))
+    series = visit.services.storage.series
+    runs = named or _newest(visit, asked.project)
+    counted = series.count_keys(runs)
+    keys = [key for key in sorted(counted) if wanted in key.lower()]
+    shown = keys[: asked.limit]
+    counters = counters_of(series, runs[:LOOKED_AT], keys=[key for key in shown if not key.startswith(SYSTEM)])
+    return MetricKeys([MetricKey(key, counted[key], key in counters) for key in shown], len(keys))
 
 
 def _newest(visit: Visit, project: str | None) -> list[str]:

@@ -2,16 +2,21 @@
 
 import math
 import sys
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 
 from holter.errors import UsageError
-from holter.server.query.charts import RELATIVE, TIME, Chart, draw, draw_mean
+from holter.server.query.charts import RELATIVE, TIME, Band, Chart, draw, draw_mean
+from holter.server.query.csv_rows import column_names, csv_of
+from holter.server.query.expressions import STEP, parse_expression
 from holter.server.transport.routing import Reply, Route, Visit
 from holter.storage.run_fields import value_of
-from holter.storage.series import Buckets, Line
+from holter.storage.series import Buckets, Line, Points
 from holter.wire.binary_columns import MEDIA_TYPE, encode_tables
 
 MOST_LINES = 5000
@@ -26,9 +31,11 @@ MetricName = Annotated[str, msgspec.Meta(max_length=4096)]
 class AskedSeries(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
     """Every key of every run as a line, in at most `buckets` parts of the axis.
 
-    `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began) or the key of a metric. With
-    `group`, such as `config.lr`, the runs with the same value there are one line. With `since`, lines of runs that have
-    nothing newer than that number are left out.
+    `x` is `step`, `time` (seconds since 1970), `relative` (seconds since the run began), the key of a metric, or an
+    expression over metrics behind `=`, such as `=tokens / 1e6`. With `group`, such as `config.lr`, the runs with the
+    same value there are one line, and `runs` is how many of them each bucket has: their mean between the lowest and the
+    highest of them (`band` is `range`) or between a standard deviation to each side (`std`), or their median between
+    the `quartiles`. With `since`, lines of runs that have nothing newer than that number are left out.
     """
 
     runs: Annotated[list[Id], msgspec.Meta(max_length=MOST_LINES)]
@@ -38,6 +45,7 @@ class AskedSeries(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "f
     first: float | None = None
     last: float | None = None
     group: MetricName = ""
+    band: Band = "range"
     since: dict[Id, int] = {}
 
 
@@ -53,6 +61,27 @@ class AskedPoints(msgspec.Struct, frozen=True, kw_only=True, rename={"first": "f
     first: int | None = None
     last: int | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_POINTS)] = 1_000_000
+
+
+class AskedCsv(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys of runs, both separated by commas; a comma within a key is `%2C`, and a percent sign `%25`."""
+
+    runs: Annotated[str, msgspec.Meta(max_length=20_000)]
+    keys: Annotated[str, msgspec.Meta(max_length=20_000)]
+    name: Annotated[str, msgspec.Meta(max_length=200)] = "points"
+    """Of the file."""
+
+
+class AskedAxis(msgspec.Struct, frozen=True, kw_only=True):
+    """An expression over metrics, without `=`."""
+
+    x: Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class AxisNames(msgspec.Struct, frozen=True):
+    """The metrics that an axis needs."""
+
+    names: list[str]
 
 
 Table = tuple[dict[str, Any], dict[str, Any]]
@@ -102,6 +131,36 @@ def points(visit: Visit, asked: AskedPoints) -> Reply:
     return Reply(data=encode_tables(tables), media=MEDIA_TYPE)
 
 
+def table(visit: Visit, asked: AskedCsv) -> Reply:
+    """All points of some keys of some runs as CSV, one row for each step and one column for each key of a run"""
+    keys = [key.replace("%2C", ",").replace("%25", "%") for key in asked.keys.split(",") if key]
+    storage = visit.services.storage
+    rows = [storage.runs.get(run) for run in dict.fromkeys(asked.runs.split(","))]
+    runs = [(row.id, row.name) for row in rows if row is not None]
+    if len(runs) * len(keys) > MOST_LINES:
+        raise UsageError(f"{len(runs) * len(keys):,} columns in one table: {MOST_LINES:,} are the most")
+    names = column_names(runs, keys)
+    lines = [Line(run, key) for run, _ in runs for key in keys]
+
+    def read(line: Line, first: int | None, most: int, /) -> Points:
+        return storage.series.points(line, first=first, most=most)
+
+    pieces = csv_of(lines, names, read=read)
+    file = quote(f"{asked.name}.csv", safe="")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{file}", "cache-control": "private, no-store"}
+    return Reply(stream=_sent(pieces), headers=headers, media="text/csv; charset=utf-8")
+
+
+async def _sent(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await run_in_threadpool(next, pieces, None)) is not None:
+        yield piece
+
+
+def axis(_visit: Visit, asked: AskedAxis) -> AxisNames:
+    """Which metrics an expression for an axis needs, or what is wrong with it"""
+    return AxisNames([name for name in parse_expression(asked.x).names if name != STEP])
+
+
 def _lines(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, int], /) -> list[Table]:
     lines = tuple((run, key) for run in runs for key in asked.keys)
     drawn = draw(visit.services.storage, _chart(asked, lines))
@@ -121,9 +180,11 @@ def _grouped(visit: Visit, asked: AskedSeries, runs: list[str], seqs: dict[str, 
     tables = []
     for name, members in groups.items():
         for key in asked.keys:
-            buckets = draw_mean(visit.services.storage, _chart(asked, tuple((run, key) for run in members)))
+            lines = tuple((run, key) for run in members)
+            found = draw_mean(visit.services.storage, _chart(asked, lines), band=asked.band)
             about = {"group": values[name], "runs": members, "key": key, "seq": max(seqs[run] for run in members)}
-            tables.append(({**about, **_totals(buckets)}, _columns(buckets, asked.x)))
+            columns = {**_columns(found.buckets, asked.x), "runs": found.runs.astype(np.uint32)}
+            tables.append(({**about, **_totals(found.buckets)}, columns))
     return tables
 
 
@@ -168,6 +229,17 @@ def _columns(buckets: Buckets, x: str) -> dict[str, Any]:
 
 
 ROUTES = [
+    Route(method="GET", path="/axis", touches="server", answer=axis, asked=AskedAxis, result=AxisNames),
+    Route(
+        method="GET",
+        path="/series.csv",
+        touches="runs",
+        act="exported",
+        answer=table,
+        asked=AskedCsv,
+        result=bytes,
+        media="text/csv",
+    ),
     Route(
         method="POST",
         path="/series",

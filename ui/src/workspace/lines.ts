@@ -1,0 +1,54 @@
+/** From what the server gave to what a chart draws. Pure. */
+import type { FlushesOfRun } from "../api/client";
+import { smooth, smoothingUnit, type Line, type Ticks, type XKind } from "../chart/line";
+import { count, value } from "../format";
+import { colourOf } from "../run/colours";
+import type { Look } from "./look";
+import type { Buckets } from "./series.svelte";
+import { endsWithin, endWords, type ShownRun } from "./shown";
+
+/** A metric with fewer points is a row of measurements, not a curve: each is shown as it is. */
+const SPARSE = 200;
+
+export interface Of {
+  runs: ReadonlyMap<string, ShownRun>;
+  baseline: string;
+  isDark: boolean;
+}
+
+/** The lines of all metrics of a chart; of each metric those that came for it. */
+export function linesOf(found: Buckets[][], look: Look, of: Of): Line[] {
+  const unit = look.smoothing > 0 ? smoothingUnit(found.flat()) : 0;
+  return found.flatMap((buckets, at) => {
+    const made = buckets.map((each) => lineOf(each, look, unit, of));
+    return made.filter((line) => line !== null).map((line): Line => (look.metrics.length > 1 ? { ...line, metric: look.metrics[at]!, shape: at, hasDied: line.hasDied && at === 0 } : line));
+  });
+}
+
+function shapeOf({ x, y, low, high, marks, points, counts }: Buckets, look: Look, unit: number): Omit<Line, "id" | "name" | "colour"> {
+  const shape = { x, low, high, marks, ...(counts && { counts }) };
+  if (points < SPARSE) return { ...shape, y, isSparse: true };
+  return unit > 0 ? { ...shape, y: smooth(x, y, look.smoothing, unit), raw: y, hasRaw: look.hasRaw } : { ...shape, y };
+}
+
+function lineOf(each: Buckets, look: Look, unit: number, { runs, baseline, isDark }: Of): Line | null {
+  const [shape, colour] = [shapeOf(each, look, unit), colourOf(each.id, isDark)];
+  if (look.group) {
+    const name = `${look.group.replace(/^config\./, "")} = ${value(each.group) || "none"} (${count(each.runs.length, "run")})`;
+    return { id: each.id, name, colour, isBanded: true, band: look.band, ...shape };
+  }
+  const run = runs.get(each.id);
+  if (!run) return null;
+  const hasDied = run.hasDied && endsWithin(run, look.xKind, look.zoom);
+  return { id: each.id, name: run.name, colour, hasDied, end: endWords(run), isBaseline: each.id === baseline, isLive: run.isLive && !look.zoom, ...shape };
+}
+
+/** Where runs made sure of their rows. */
+export function flushTicks(flushes: Iterable<FlushesOfRun>, xKind: XKind, { runs, isDark }: Of): Ticks[] {
+  const placesOf = ({ run, times, steps }: FlushesOfRun): number[] => {
+    const startedAt = runs.get(run)?.startedAt ?? NaN;
+    if (xKind === "step") return steps.filter((step) => step !== null);
+    return xKind === "time" ? times : xKind === "relative" ? times.map((time) => time - startedAt) : [];
+  };
+  return [...flushes].map((each) => ({ colour: colourOf(each.run, isDark), x: placesOf(each) }));
+}
