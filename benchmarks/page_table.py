@@ -50,21 +50,24 @@ async (argument) => {
 """
 FIRST = "document.querySelector('[role=row] a')?.textContent"
 SORT = f"state.before = {FIRST}; document.querySelector(`[role=columnheader] button[title='${{argument}}']`).click()"
+# How many match is told with the rows themselves, and the first of them may be the same.
+MATCHING = """[...document.querySelectorAll("[role=status]")].map((each) => each.textContent.split(" of ")[0]).join()"""
 FILTER = f"""
 const field = document.querySelector("[aria-label='Search runs']");
-state.before = {FIRST};
+state.before = {MATCHING};
 field.value = argument;
 field.dispatchEvent(new Event("input", {{bubbles: true}}));
 field.dispatchEvent(new KeyboardEvent("keydown", {{key: "Enter", bubbles: true}}));
 """
 SEARCH = f"""
 const field = document.querySelector("[aria-label='Search runs']");
-state.before = {FIRST};
+state.before = {MATCHING};
 field.value = argument;
 field.dispatchEvent(new Event("input", {{bubbles: true}}));
 """
-TAKE_BACK = "document.querySelector(`[aria-label^='Remove the filter']`).click(); state.before = " + FIRST
+TAKE_BACK = "document.querySelector(`[aria-label^='Remove the filter']`).click(); state.before = " + MATCHING
 OTHERS = f"return {FIRST} !== undefined && {FIRST} !== state.before"
+OTHER_MATCHES = f"return {MATCHING} !== state.before"
 BOX = "document.querySelector('[role=table]')"
 JUMP = f"{BOX}.scrollTop = argument * 44"
 THERE = "return document.querySelector(`[role=row][aria-rowindex='${argument + 3}'] a`) !== null"
@@ -108,11 +111,11 @@ def _act(page: Page, runs: int, repeats: int) -> dict[str, list[Acted]]:
     for repeat in range(repeats):
         for column in ("summary.loss", "config.lr"):
             found["sort"].append(_watch(page, SORT, done=OTHERS, argument=column))
-        found["search"].append(_watch(page, SEARCH, done=OTHERS, argument=WORDS[repeat % len(WORDS)]))
-        _watch(page, SEARCH, done=OTHERS, argument="")
+        found["search"].append(_watch(page, SEARCH, done=OTHER_MATCHES, argument=WORDS[repeat % len(WORDS)]))
+        _watch(page, SEARCH, done=OTHER_MATCHES, argument="")
         words = FILTERS[repeat % len(FILTERS)]
-        found["filter"].append(_watch(page, FILTER, done=OTHERS, argument=words))
-        _watch(page, TAKE_BACK, done=OTHERS, argument="")
+        found["filter"].append(_watch(page, FILTER, done=OTHER_MATCHES, argument=words))
+        _watch(page, TAKE_BACK, done=OTHER_MATCHES, argument="")
         found["jump"].append(_watch(page, JUMP, done=THERE, argument=runs // 2 + repeat * 1000 % (runs // 4)))
         found["scroll"].append(_watch(page, SCROLL, done=SCROLLED, argument=60))
         _watch(page, JUMP, done=THERE, argument=0)

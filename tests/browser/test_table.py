@@ -12,7 +12,7 @@ from tests.browser.axe import serious_findings
 from tests.browser.crowds import write_dead, write_finished
 from tests.browser.gallery import gallery_in
 from tests.browser.watched import Watched
-from tests.e2e.programs import wait_until
+from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
 LOSSES = {"fine": 1.25, "best of all": -3.5, "worse": 3.125, "odd": math.nan, "away": math.inf}
@@ -170,6 +170,25 @@ def test_groups_open_and_say_the_mean_of_their_runs(watched: Watched) -> None:
     wait_until(lambda: len(names(page)) == 6)
     page.get_by_label("Group:").select_option("tags")
     expect(page.get_by_role("row").filter(has=page.get_by_role("button", name="sweep"))).to_contain_text("5 runs")
+
+
+def test_compared_runs_show_where_their_code_and_surroundings_differ(watched: Watched, server: Served) -> None:
+    for at in range(2):
+        write_finished(f"code{at}", value=at, config={"lr": at}, project="code")
+        script = data_directory() / "runs" / f"code{at}" / "script.py"
+        script.write_text(f"import holter\nrate = {at}\nprint('<b>same</b>')\n")
+    wait_until(lambda: server.get("/runs", project="code", filter="state = finished")["total"] == 2)
+    page = watched.open("/p/code/compare?runs=code0,code1")
+    shown = page.get_by_role("region", name="Script")
+    expect(shown).to_contain_text("code1: 1 line of script.py differs")
+    expect(shown.get_by_role("row").filter(has_text="rate")).to_have_text("rate = 0rate = 1")
+    expect(shown).to_contain_text("<b>same</b>")
+    expect(page.get_by_role("region", name="Uncommitted changes")).to_contain_text("neither has a diff.patch")
+    expect(page.get_by_role("region", name="Environment")).to_contain_text("are the same")
+    expect(page.get_by_role("region", name="Packages")).to_contain_text("Nothing is known")
+    page.get_by_role("button", name="Also show equal ones").click()
+    expect(page.get_by_role("region", name="Environment")).to_contain_text("elsewhere")
+    assert serious_findings(page) == []
 
 
 def test_many_runs_are_changed_at_once(watched: Watched, server: Served, tmp_path: Path) -> None:

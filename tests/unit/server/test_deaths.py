@@ -11,6 +11,7 @@ from holter.model.records import KERNEL, Described, Exited, Launched
 from holter.model.run_row import RunRow
 from holter.server.api.projects import AskedCrashes, AskedDeaths, list_crashes, list_deaths, needs_attention
 from holter.server.domain.services import ServerSettings, Services
+from holter.server.query import deaths
 from holter.server.query.deaths import Share, each_once, faulty_hosts, shares, week_starts
 from holter.server.security.access import Visitor
 from holter.server.transport.routing import Nothing, Visit
@@ -58,6 +59,20 @@ def test_deaths_of_different_processes_in_one_moment_are_different() -> None:
     assert told(("one", "", 0.0, "killed", "p"), ("two", "", 0.0, "killed", "q")) == ["one", "two"]
 
 
+def test_only_runs_with_a_process_in_common_are_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+    real = deaths._is_same
+
+    def counted(one: RunRow, other: RunRow, /) -> bool:
+        compared.append((one.id, other.id))
+        return real(one, other)
+
+    monkeypatch.setattr(deaths, "_is_same", counted)
+    rows = [RunRow(id=f"r{number}", state="crashed", processes=(f"p{number}",)) for number in range(1000)]
+    assert len(each_once(rows)) == 1000
+    assert compared == []
+
+
 # Wednesday, 11 November 2026, noon in Greenwich.
 NOW = 1_794_398_400.0
 HOUR, DAY = 3600.0, 86400.0
@@ -79,31 +94,31 @@ def test_weeks_begin_on_monday_where_the_reader_is() -> None:
 
 
 def test_what_costs_the_most_hours_is_first_and_each_week_has_its_own() -> None:
-    deaths = [
+    found = [
         died("a", ago=DAY, hours=2, cause="gpu-fault", project="vision"),
         died("b", ago=9 * DAY, hours=4, cause="gpu-fault", project="speech"),
         died("c", ago=8 * DAY, hours=3, cause=None, project="vision"),
     ]
     starts = week_starts(NOW, 2)
-    assert shares(deaths, starts, by="cause") == [
+    assert shares(found, starts, by="cause") == [
         Share("gpu-fault", 2, 6.0, [4.0, 2.0]),
         Share("unknown", 1, 3.0, [3.0, 0.0]),
     ]
-    assert [(each.name, each.hours_lost) for each in shares(deaths, starts, by="project")] == [
+    assert [(each.name, each.hours_lost) for each in shares(found, starts, by="project")] == [
         ("vision", 5.0),
         ("speech", 4.0),
     ]
 
 
 def test_hosts_with_faults_of_their_own_are_named_the_most_first() -> None:
-    deaths = [
+    found = [
         died("a", ago=DAY, host="gpu-07", cause="gpu-fault"),
         died("b", ago=2 * DAY, host="gpu-07", cause="gpu-fault", hours=5),
         died("c", ago=3 * DAY, host="gpu-07", cause="killed"),
         died("d", ago=4 * DAY, host="gpu-02", cause="host-lost"),
         died("e", ago=5 * DAY, host="gpu-05", cause="diverged"),
     ]
-    first, second = faulty_hosts(deaths)
+    first, second = faulty_hosts(found)
     assert (first.host, first.deaths, first.faults, first.hours_lost) == ("gpu-07", 3, 2, 6.0)
     assert first.causes == {"gpu-fault": 2}
     assert [mark.is_fault for mark in first.marks] == [False, True, True]

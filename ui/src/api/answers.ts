@@ -68,6 +68,11 @@ export function severalAnswer(ids: string[]): Resource<RunDetail[]> {
   return resource(`several ${ids.join(",")}`, () => Promise.all(ids.map((id) => api.run(id))));
 }
 
+/** A text file of each run, "" where it has none. */
+export function textsAnswer(ids: string[], name: string): Resource<string[]> {
+  return resource(`texts ${name} ${ids.join(",")}`, () => Promise.all(ids.map((id) => api.text(id, name))), 60_000);
+}
+
 export function sharedKeysAnswer(ids: string[]): Resource<string[]> {
   return resource(`shared keys ${ids.join(",")}`, async () => (await api.keys({ runs: ids.join(","), limit: 5000 })).keys.map((each) => each.key));
 }

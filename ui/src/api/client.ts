@@ -160,6 +160,12 @@ export const api = {
     slots.tell([run]);
     return run;
   },
+  /** A text file of a run as it is, "" where it has none. */
+  async text(id: string, path: string): Promise<string> {
+    const files = (await getJson<Schemas["RunFiles"]>(`runs/${part(id)}/files`)).files;
+    if (!files.some((file) => file.path === path)) return "";
+    return (await send("GET", apiUrl(`runs/${part(id)}/files/${part(path)}`))).text();
+  },
   verdict: (id: string) => getJson<Verdict>(`runs/${part(id)}/verdict`),
   edit: (id: string, edits: { name?: string; tags?: string[]; notes?: string; colour?: number }) =>
     sendJson<unknown>("PATCH", `runs/${part(id)}`, edits),

@@ -17,6 +17,17 @@ export function findDifferences(all: Record<string, unknown>[]): DiffRow[] {
   });
 }
 
+/** What differs first. */
+export function differingFirst(rows: DiffRow[]): DiffRow[] {
+  return [...rows.filter((row) => !row.isSame), ...rows.filter((row) => row.isSame)];
+}
+
+/** `numpy==2.1.0` and the like, by name. */
+export function packagesOf(facts: Record<string, unknown>): Record<string, string> {
+  const listed = Array.isArray(facts.packages) ? facts.packages.map(String) : [];
+  return Object.fromEntries(listed.map((each) => each.split("==", 2)).map(([name, version]) => [name!, version ?? ""]));
+}
+
 /** "−0.041 (−12 %)": from the first run to another. */
 export function deltaWords(first: unknown, other: unknown, format: (value: number) => string): string {
   if (typeof first !== "number" || typeof other !== "number" || !Number.isFinite(first) || !Number.isFinite(other)) return "";

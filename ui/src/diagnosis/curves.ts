@@ -1,6 +1,6 @@
 /** Which curve mattered, as the cause names it, and against what. Pure. */
 import type { RunDetail, Verdict } from "../api/client";
-import { byHost, findPanels, type Panel } from "../run/system";
+import { byHost, findPanels, type Drawn, type Panel } from "../run/system";
 
 export interface Curve {
   title: string;
@@ -51,6 +51,15 @@ export function memoryCurves(run: RunDetail, keys: string[]): Panel[] {
   const host = hosts.has(run.host) ? run.host : ([...hosts.keys()][0] ?? "");
   const wanted = ["rss", "gpu-memory"];
   return findPanels(host, hosts.get(host) ?? [], run.facts).filter((panel) => wanted.includes(panel.id) && panel.limits.length);
+}
+
+/** From nothing to above the limit that a curve is held against; null for what a program logged. */
+export function heldRange(panel: Panel, { lines, limits }: Drawn): { low: number; high: number } | null {
+  if (panel.id === "metric") return null;
+  const most = lines.reduce((high, line) => line.y.reduce((each, value) => (value > each ? value : each), high), 0);
+  const least = limits.reduce((low, limit) => Math.min(low, limit.y), Infinity);
+  const high = Math.max(most, Number.isFinite(least) ? least : 0);
+  return high > 0 ? { low: 0, high: high * 1.08 } : null;
 }
 
 /** The memory whose greatest figure is worth a place among the first: that of a GPU, where there is one. */
