@@ -119,6 +119,7 @@ def promises(found: Sequence[Earned]) -> dict[Grade, float]:
 
     - neighbours of which the worse one earned more can't be told apart, and promise what both together earned;
     - where there are `FEW`, or none was wrong yet, the lower end of the interval is what is known;
+    - no grade promises less than a worse one, of which more is known;
     - a grade that rests on a missing witness stays below `SURE`.
     """
     groups: list[tuple[list[Grade], Earned]] = []
@@ -129,7 +130,11 @@ def promises(found: Sequence[Earned]) -> dict[Grade, float]:
             grades = better + grades
             each = Earned(grades[0], before.verdicts + each.verdicts, before.right + each.right)  # noqa: PLW2901
         groups.append((grades, each))
-    return {grade: _promise(grade, pooled) for grades, pooled in groups for grade in grades}
+    promised: dict[Grade, float] = {}
+    for grades, pooled in reversed(groups):
+        for grade in reversed(grades):
+            promised[grade] = max([_promise(grade, pooled), *promised.values()])
+    return dict(sorted(promised.items(), reverse=True))
 
 
 def _promise(grade: Grade, pooled: Earned) -> float:
