@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lowerBound, nearest, smooth, smoothingUnit } from "../src/chart/line";
+import { isSparse, lowerBound, nearest, smooth, smoothingUnit } from "../src/chart/line";
 
 const steps = (many: number) => Float64Array.from({ length: many }, (_, at) => at);
 
@@ -32,4 +32,8 @@ test("the nearest place is found in both directions and at both ends", () => {
   expect([-5, 4, 6, 15, 99].map((value) => nearest(x, value))).toEqual([0, 0, 1, 1, 2]);
   expect(nearest(new Float64Array(), 3)).toBe(-1);
   expect([0, 1, 20, 21].map((value) => lowerBound(x, value))).toEqual([0, 1, 2, 3]);
+});
+
+test("a run that died early does not make a curve a row of measurements", () => {
+  expect([isSparse([30, 20]), isSparse([300, 20]), isSparse([199]), isSparse([200])]).toEqual([true, false, true, false]);
 });

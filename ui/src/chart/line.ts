@@ -95,6 +95,13 @@ export function smoothingUnit(lines: { x: Float64Array }[]): number {
   return high > low ? (high - low) / UNITS : 0;
 }
 
+const SPARSE = 200;
+
+/** A metric of which no run has many points is a row of measurements, not a curve: each is shown as it is. */
+export function isSparse(points: number[]): boolean {
+  return Math.max(...points) < SPARSE;
+}
+
 /**
  * A debiased exponential mean over the x axis: what lies one unit back counts `weight` times as much. So points that are
  * far apart are hardly smoothed, and early ones are not pulled to zero. What is no number stays out of it.

@@ -1,14 +1,11 @@
 /** From what the server gave to what a chart draws. Pure. */
 import type { FlushesOfRun } from "../api/client";
-import { smooth, smoothingUnit, type Line, type Ticks, type XKind } from "../chart/line";
+import { isSparse, smooth, smoothingUnit, type Line, type Ticks, type XKind } from "../chart/line";
 import { count, value } from "../format";
 import { colourOf } from "../run/colours";
 import type { Look } from "./look";
 import type { Buckets } from "./series.svelte";
 import { endsWithin, endWords, type ShownRun } from "./shown";
-
-/** A metric with fewer points is a row of measurements, not a curve: each is shown as it is. */
-const SPARSE = 200;
 
 export interface Of {
   runs: ReadonlyMap<string, ShownRun>;
@@ -16,22 +13,26 @@ export interface Of {
   isDark: boolean;
 }
 
+/** The unit of a sparse metric, which is not smoothed, is null. */
+type Unit = number | null;
+
 /** The lines of all metrics of a chart; of each metric those that came for it. */
 export function linesOf(found: Buckets[][], look: Look, of: Of): Line[] {
   const unit = look.smoothing > 0 ? smoothingUnit(found.flat()) : 0;
   return found.flatMap((buckets, at) => {
-    const made = buckets.map((each) => lineOf(each, look, unit, of));
+    const own = isSparse(buckets.map((each) => each.points)) ? null : unit;
+    const made = buckets.map((each) => lineOf(each, look, own, of));
     return made.filter((line) => line !== null).map((line): Line => (look.metrics.length > 1 ? { ...line, metric: look.metrics[at]!, shape: at, hasDied: line.hasDied && at === 0 } : line));
   });
 }
 
-function shapeOf({ x, y, low, high, marks, points, counts }: Buckets, look: Look, unit: number): Omit<Line, "id" | "name" | "colour"> {
+function shapeOf({ x, y, low, high, marks, counts }: Buckets, look: Look, unit: Unit): Omit<Line, "id" | "name" | "colour"> {
   const shape = { x, low, high, marks, ...(counts && { counts }) };
-  if (points < SPARSE) return { ...shape, y, isSparse: true };
+  if (unit === null) return { ...shape, y, isSparse: true };
   return unit > 0 ? { ...shape, y: smooth(x, y, look.smoothing, unit), raw: y, hasRaw: look.hasRaw } : { ...shape, y };
 }
 
-function lineOf(each: Buckets, look: Look, unit: number, { runs, baseline, isDark }: Of): Line | null {
+function lineOf(each: Buckets, look: Look, unit: Unit, { runs, baseline, isDark }: Of): Line | null {
   const [shape, colour] = [shapeOf(each, look, unit), colourOf(each.id, isDark)];
   if (look.group) {
     const name = `${look.group.replace(/^config\./, "")} = ${value(each.group) || "none"} (${count(each.runs.length, "run")})`;
