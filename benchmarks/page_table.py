@@ -51,7 +51,7 @@ async (argument) => {
 FIRST = "document.querySelector('[role=row] a')?.textContent"
 SORT = f"state.before = {FIRST}; document.querySelector(`[role=columnheader] button[title='${{argument}}']`).click()"
 # How many match is told with the rows themselves, and the first of them may be the same.
-MATCHING = """[...document.querySelectorAll("[role=status]")].map((each) => each.textContent.split(" of ")[0]).join()"""
+MATCHING = """document.querySelector(".applied [role=status]")?.textContent.split(" of ")[0]"""
 FILTER = f"""
 const field = document.querySelector("[aria-label='Search runs']");
 state.before = {MATCHING};
@@ -65,7 +65,8 @@ state.before = {MATCHING};
 field.value = argument;
 field.dispatchEvent(new Event("input", {{bubbles: true}}));
 """
-TAKE_BACK = "document.querySelector(`[aria-label^='Remove the filter']`).click(); state.before = " + MATCHING
+CHIP = "[aria-label^='Remove the filter']"
+TAKE_BACK = f"state.before = {MATCHING}; document.querySelector(`{CHIP}`).click()"
 OTHERS = f"return {FIRST} !== undefined && {FIRST} !== state.before"
 OTHER_MATCHES = f"return {MATCHING} !== state.before"
 BOX = "document.querySelector('[role=table]')"
@@ -115,7 +116,8 @@ def _act(page: Page, runs: int, repeats: int) -> dict[str, list[Acted]]:
         _watch(page, SEARCH, done=OTHER_MATCHES, argument="")
         words = FILTERS[repeat % len(FILTERS)]
         found["filter"].append(_watch(page, FILTER, done=OTHER_MATCHES, argument=words))
-        _watch(page, TAKE_BACK, done=OTHER_MATCHES, argument="")
+        while page.locator(CHIP).count():  # each condition has one
+            _watch(page, TAKE_BACK, done=OTHER_MATCHES, argument="")
         found["jump"].append(_watch(page, JUMP, done=THERE, argument=runs // 2 + repeat * 1000 % (runs // 4)))
         found["scroll"].append(_watch(page, SCROLL, done=SCROLLED, argument=60))
         _watch(page, JUMP, done=THERE, argument=0)

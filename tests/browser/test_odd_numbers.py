@@ -36,7 +36,7 @@ def visitor(stranger: Watched, gallery: Served) -> Watched:
 
 
 def losses(page: Page) -> list[tuple[str, str]]:
-    rows = page.get_by_role("row").filter(has=page.get_by_role("checkbox"))
+    rows = page.get_by_role("row").filter(has=page.get_by_role("link"))
     return [(name.strip(), loss.strip()) for name, loss in (_cells(each) for each in rows.all())]
 
 

@@ -28,7 +28,6 @@ def test_compare_shows_what_differs_and_curves_over_each_other(
     expect(config).to_contain_text("model.layers")
     summary = page.get_by_role("table").nth(1)
     expect(summary.get_by_role("row").filter(has_text="train/loss")).to_contain_text(re.compile(r"[+−].*%"))
-    page.get_by_role("article", name="train/loss").scroll_into_view_if_needed()
     expect(page.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
     take("compare")
     assert serious_findings(page) == []

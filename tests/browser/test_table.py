@@ -189,6 +189,8 @@ def test_compared_runs_show_where_their_code_and_surroundings_differ(watched: Wa
     page.get_by_role("button", name="Also show equal ones").click()
     expect(page.get_by_role("region", name="Environment")).to_contain_text("elsewhere")
     assert serious_findings(page) == []
+    page.get_by_role("navigation", name="Parts of the comparison").get_by_role("button", name="Script").click()
+    expect(page.get_by_role("heading", name="Script")).to_be_in_viewport()
 
 
 def test_many_runs_are_changed_at_once(watched: Watched, server: Served, tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ class View {
   heldAt = $derived(place.number("at"));
   /** It was opened to add a metric to it. */
   isAdding = false;
+  /** It was opened by hand, and not by a link: who did that goes on inside. */
+  isOpening = false;
   /** The one that was just closed. */
   leftOpen = "";
   /** Charts that people hid, and counters of which they want charts. */
@@ -195,6 +197,7 @@ class View {
   /** Null closes it. */
   openChart(metric: string | null, isAdding = false): void {
     this.isAdding = isAdding;
+    this.isOpening = true;
     this.leftOpen = metric ? "" : this.open;
     place.set({ chart: metric, at: null });
   }
