@@ -46,6 +46,11 @@ def page(watched: Watched) -> Page:
     return found
 
 
+def size(page: Page, name: str) -> Locator:
+    """Of all charts; sections have sizes of their own."""
+    return page.get_by_role("toolbar", name="Charts").get_by_role("button", name=name, exact=True)
+
+
 def kept(server: Served) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = server.get("/views", project="vision")["edits"]
     return found
@@ -53,23 +58,23 @@ def kept(server: Served) -> dict[str, dict[str, str]]:
 
 def test_a_workspace_is_there_again_when_it_is_opened_bare(page: Page, server: Served, elsewhere: Page) -> None:
     page.get_by_label("Group:").select_option("config.lr")
-    page.get_by_role("button", name="Large", exact=True).click()
+    size(page, "Large").click()
     expect(page).to_have_url(re.compile(r"\?group=config.lr&size=l$"))
     wait_until(lambda: kept(server) == {"": {"group": "config.lr", "size": "l"}})
     elsewhere.goto(f"{server.address}/p/vision")
     expect(elsewhere.get_by_label("Group:")).to_have_value("config.lr")
-    expect(elsewhere.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(elsewhere, "Large")).to_have_attribute("aria-pressed", "true")
     expect(elsewhere).to_have_url(re.compile(r"\?group=config.lr&size=l$"))
     # What stands in the address wins, and does not change what was kept.
     elsewhere.goto(f"{server.address}/p/vision?size=s")
-    expect(elsewhere.get_by_role("button", name="Small", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(elsewhere, "Small")).to_have_attribute("aria-pressed", "true")
     expect(elsewhere.get_by_label("Group:")).to_have_value("")
     # The way to the workspace leads to it as it was; a step back to where one was.
     elsewhere.get_by_role("link", name="Workspace", exact=True).click()
     expect(elsewhere.get_by_label("Group:")).to_have_value("config.lr")
     elsewhere.go_back()
     expect(elsewhere.get_by_label("Group:")).to_have_value("")
-    expect(elsewhere.get_by_role("button", name="Small", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(elsewhere, "Small")).to_have_attribute("aria-pressed", "true")
     assert kept(server) == {"": {"group": "config.lr", "size": "l"}}
 
 
@@ -111,7 +116,7 @@ def test_a_view_is_saved_edited_reset_renamed_and_deleted(
     page.get_by_label("Group:").select_option("config.lr")
     save_as(page, "By rate")
     expect(page.get_by_text("Edited", exact=True)).to_have_count(0)
-    page.get_by_role("button", name="Large", exact=True).click()
+    size(page, "Large").click()
     expect(page.get_by_text("Edited", exact=True)).to_be_visible()
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved “By rate”.")).to_be_visible()
@@ -133,7 +138,7 @@ def test_a_view_is_saved_edited_reset_renamed_and_deleted(
     elsewhere.goto(f"{server.address}/p/vision")
     expect(button(elsewhere, "By rate")).to_be_visible()
     expect(elsewhere.get_by_label("Group:")).to_have_value("")
-    expect(elsewhere.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(elsewhere, "Large")).to_have_attribute("aria-pressed", "true")
     choose(page, "Reset to the saved view")
     expect(page.get_by_label("Group:")).to_have_value("config.lr")
     expect(page.get_by_text("Edited", exact=True)).to_have_count(0)
@@ -166,7 +171,7 @@ def test_a_view_of_the_team_is_a_short_link_and_the_default(page: Page, server: 
     elsewhere.goto(link)
     expect(button(elsewhere, "For all")).to_be_visible()
     expect(elsewhere.get_by_label("Group:")).to_have_value("config.lr")
-    page.get_by_role("button", name="Large", exact=True).click()
+    size(page, "Large").click()
     expect(page.get_by_text("Edited", exact=True)).to_be_visible()
     choose(page, "Copy link to this view")
     wait_until(lambda: "size=l" in page.evaluate("navigator.clipboard.readText()"))
@@ -183,8 +188,8 @@ def test_two_tabs_merge_what_they_change_and_each_hears_of_the_other(
     page.get_by_label("Group:").select_option("config.lr")
     expect(elsewhere.get_by_label("Group:")).to_have_value("config.lr")
     expect(elsewhere.get_by_text("Changed elsewhere: grouping.")).to_be_visible()
-    elsewhere.get_by_role("button", name="Large", exact=True).click()
-    expect(page.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    size(elsewhere, "Large").click()
+    expect(size(page, "Large")).to_have_attribute("aria-pressed", "true")
     wait_until(lambda: kept(server) == {"": {"group": "config.lr", "size": "l"}})
     # The later change of the same setting holds, and can be taken back where it came as a surprise.
     elsewhere.get_by_label("Group:").select_option("")
@@ -197,10 +202,10 @@ def test_two_tabs_merge_what_they_change_and_each_hears_of_the_other(
 
 def test_what_was_changed_is_undone_and_redone_by_keys(page: Page, server: Served) -> None:
     page.get_by_label("Group:").select_option("config.lr")
-    page.get_by_role("button", name="Large", exact=True).click()
+    size(page, "Large").click()
     wait_until(lambda: kept(server) == {"": {"group": "config.lr", "size": "l"}})
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("button", name="Middle", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(page, "Middle")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("Control+z")
     expect(page.get_by_label("Group:")).to_have_value("")
     wait_until(lambda: kept(server) == {})
@@ -209,7 +214,7 @@ def test_what_was_changed_is_undone_and_redone_by_keys(page: Page, server: Serve
     page.keyboard.press("Control+Shift+z")
     page.keyboard.press("Control+y")
     expect(page.get_by_label("Group:")).to_have_value("config.lr")
-    expect(page.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(page, "Large")).to_have_attribute("aria-pressed", "true")
     wait_until(lambda: kept(server) == {"": {"group": "config.lr", "size": "l"}})
     # In a field the browser undoes what was typed there.
     page.get_by_label("Search metrics").focus()
@@ -221,14 +226,14 @@ def test_what_was_changed_is_undone_and_redone_by_keys(page: Page, server: Serve
 def test_a_view_that_is_too_long_for_an_address_stays_all_the_same(page: Page, server: Served, elsewhere: Page) -> None:
     order = ",".join(f"metric-{number}" for number in range(1000))
     server.http.patch("/views", json={"project": "vision", "edits": {"": {"order": order, "size": "l"}}})
-    expect(page.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(page, "Large")).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile("/p/vision$"))
     page.reload()
-    expect(page.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(page, "Large")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("link", name="quick", exact=True).click()
     expect(page).to_have_url(re.compile("/r/"))
     page.go_back()
-    expect(page.get_by_role("button", name="Large", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(size(page, "Large")).to_have_attribute("aria-pressed", "true")
     choose(page, "Copy link to this view")
     expect(page.get_by_text("too long for a link")).to_be_visible()
     assert kept(server)[""]["order"] == order
