@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from holter.server.pages import PAGE
 from tests.browser.chromium import chromium
+from tests.browser.gallery import forget_settings
 from tests.browser.watched import Watched
 from tests.e2e.servers import Served, ui
 
@@ -47,17 +48,11 @@ def stranger(context: BrowserContext) -> Iterator[Watched]:
     assert watched.errors() == []
 
 
-def forget_settings(server: Served) -> None:
-    """Of the tests before, where they share a server: each finds its workspace as it is at first."""
-    for path in Path(server.home, "index", "settings").glob("*.json"):
-        path.unlink()
-
-
 @pytest.fixture
 def watched(stranger: Watched, server: Served) -> Watched:
     """A page of somebody who came with the token of `holter ui`, on Home."""
-    forget_settings(server)
     stranger.come_to(server)
+    forget_settings(server)
     return stranger
 
 

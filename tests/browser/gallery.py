@@ -17,3 +17,12 @@ def gallery_in(place: Path) -> Iterator[Served]:
         isolate(patch, place)
         with ui() as served:
             yield served
+
+
+def forget_settings(server: Served) -> None:
+    """Of the tests before, where they share a server: each finds its workspace as it is at first.
+
+    To be called once the page is somewhere else: what the one before it changed last has come by then.
+    """
+    for path in Path(server.home, "index", "settings").glob("*.json"):
+        path.unlink()

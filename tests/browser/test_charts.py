@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.crowds import record_crowd
-from tests.browser.gallery import gallery_in
+from tests.browser.gallery import forget_settings, gallery_in
 from tests.browser.training import record
 from tests.browser.watched import Watched
 from tests.e2e.programs import run, wait_until
@@ -52,6 +52,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def workspace(stranger: Watched, gallery: Served) -> Page:
     stranger.come_to(gallery)
+    forget_settings(gallery)
     page = stranger.open("/p/vision")
     expect(card(page, "train/loss")).to_contain_text("2 runs")
     return page

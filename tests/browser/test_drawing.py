@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.crowds import record_crowd
 from tests.browser.drawn import SPY, drawn, token, words
-from tests.browser.gallery import gallery_in
+from tests.browser.gallery import forget_settings, gallery_in
 from tests.browser.training import record
 from tests.browser.watched import Watched
 from tests.e2e.programs import run, wait_until
@@ -40,6 +40,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def workspace(stranger: Watched, gallery: Served) -> Page:
     stranger.come_to(gallery)
+    forget_settings(gallery)
     stranger.page.add_init_script(SPY)
     page = stranger.open("/p/vision")
     expect(page.get_by_role("article", name="train/loss")).to_contain_text("2 runs")
@@ -76,6 +77,7 @@ def test_the_line_of_a_dead_run_ends_in_a_cross_and_no_other_does(workspace: Pag
 
 def test_a_line_that_only_leaves_the_zoom_has_no_cross_there(stranger: Watched, gallery: Served) -> None:
     stranger.come_to(gallery)
+    forget_settings(gallery)
     stranger.page.add_init_script(SPY)
     for zoom, many in (("from=20&to=150", 0), ("from=20&to=199.5", 1)):
         page = stranger.open(f"/p/vision?{zoom}")

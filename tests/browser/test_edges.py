@@ -207,7 +207,7 @@ def test_a_runs_overview_begins_with_its_figures_attempts_and_changes(watched: W
     expect(figures).to_contain_text(re.compile(r"val/loss\s*0\.\d+\s*train/loss\s*0\.\d+"))
     expect(figures).to_contain_text("step 499")
     drawn = "nodes => nodes.every(node => (node.getAttribute('d') || '').length > 20)"
-    page.wait_for_function(f"({drawn})([...document.querySelectorAll('[aria-label=Figures] path')])")
+    page.wait_for_function(f"() => ({drawn})([...document.querySelectorAll('[aria-label=Figures] path')])")
     attempts = page.get_by_role("region", name="Attempts")
     expect(attempts).to_contain_text(re.compile(r"2 attempts · .* between them"))
     expect(attempts.get_by_role("listitem")).to_have_count(2)

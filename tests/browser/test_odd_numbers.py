@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from holter.model.records import Finished
-from tests.browser.gallery import gallery_in
+from tests.browser.gallery import forget_settings, gallery_in
 from tests.browser.watched import Watched
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
@@ -32,6 +32,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def visitor(stranger: Watched, gallery: Served) -> Watched:
     stranger.come_to(gallery)
+    forget_settings(gallery)
     return stranger
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.crowds import write_run
-from tests.browser.gallery import gallery_in
+from tests.browser.gallery import forget_settings, gallery_in
 from tests.browser.watched import Watched
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served
@@ -49,6 +49,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def page(stranger: Watched, gallery: Served) -> Page:
     stranger.come_to(gallery)
+    forget_settings(gallery)
     page = stranger.open("/p/vision?baseline=slow-0")
     expect(card(page, "train/loss")).to_contain_text("6 runs")
     return page

@@ -28,8 +28,8 @@ left behind is kept, and `make test` judges it again.
 FIRST_SEEN = """
 Once a rule was mended for what a held fault showed, that fault is open, and others take its place. Each edition was
 written by somebody who saw neither the rules nor a verdict. This is how it did when it first met the rules (15 and 16
-November 2026), before any of them was mended for it: deaths told right, how many were wrong though sure, and the Brier score. No
-normal end of any edition ever got a verdict.
+November 2026), before any of them was mended for it: deaths told right, how many were wrong though sure, and the Brier
+score. No normal end of any edition ever got a verdict.
 
 | edition | deaths | client + sidecar, root | ordinary user | old Linux | `holter run` alone |
 |---|---:|---|---|---|---|
