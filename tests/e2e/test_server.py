@@ -146,7 +146,7 @@ def test_all_about_a_run(server: Served) -> None:
     keys = {each["key"]: each["points"] for each in server.get(f"/runs/{run_id}/keys")["keys"]}
     assert (keys["loss"], keys["odd"]) == (100, 100)
     assert any(key.startswith("system/") for key in keys) or len(keys) == 2
-    assert {"key": "loss", "runs": 1} in server.get("/keys", project="mnist")["keys"]
+    assert {"key": "loss", "runs": 1, "is_counter": False} in server.get("/keys", project="mnist")["keys"]
     verdict = server.get(f"/runs/{run_id}/verdict")
     told = json.loads(holter("why", run_id, "--json").stdout)
     assert (verdict["cause"], verdict["title"]) == (told["cause"], told["title"])
