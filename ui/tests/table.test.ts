@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunBrief } from "../src/api/client";
-import { betterOf } from "../src/workspace/better";
+import { betterOf } from "../src/metrics";
 import { csvOfRuns } from "../src/workspace/exporting";
 import { cellText, differenceOf, digitsOf, endWords, progressWords } from "../src/workspace/cells";
 

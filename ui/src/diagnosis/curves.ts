@@ -1,4 +1,5 @@
 /** Which curve mattered, as the cause names it, and against what. Pure. */
+import { isLoss } from "../metrics";
 import type { RunDetail, Verdict } from "../api/client";
 import { byHost, findPanels, type Drawn, type Panel } from "../run/system";
 
@@ -12,8 +13,6 @@ export interface Curve {
 }
 
 const MEMORY_LEFT = "for the record: memory was not the cause";
-
-const LOSS = /(^|[/_.])loss$/i;
 
 export function findCurve(run: RunDetail, verdict: Verdict, keys: string[]): Curve | null {
   const hosts = byHost(keys);
@@ -110,7 +109,7 @@ function positionOf(text: string, name: string): number {
 }
 
 function lossOf(keys: string[]): string | null {
-  return keys.find((key) => !key.startsWith("system/") && LOSS.test(key)) ?? null;
+  return keys.find((key) => !key.startsWith("system/") && isLoss(key)) ?? null;
 }
 
 function metricCurve(metric: string, isRecord: boolean): Curve {

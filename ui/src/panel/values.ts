@@ -1,5 +1,6 @@
 /** The legend of an open chart in numbers: what each line has where the crosshair is. Pure. */
 import { nearest, type Line } from "../chart/line";
+import { betterOf } from "../metrics";
 
 export interface Best {
   value: number;
@@ -18,16 +19,10 @@ export interface ValueRow {
   /** Half the width of a group's band, or the ends of it. */
   lines: (Line | undefined)[];
   toBaseline: number | undefined;
+  /** Undefined also where nobody can tell which way the metric is better. */
   best: Best | undefined;
   /** Why there are no values: the run ended before. */
   end: string;
-}
-
-/** Metrics of which more is better; of others, less. */
-const MORE = /acc|reward|return|score|f1|auc|bleu|rouge|win|precision|recall|map$|iou|psnr|ssim|mfu|per_s|throughput|ips|fps|success|r2|dice|reached|pass/i;
-
-export function isMoreBetter(metric: string): boolean {
-  return MORE.test(metric) && !/loss|error|perplexity/i.test(metric);
 }
 
 /** The number of the point that a line has at a place; -1 where it has ended before, or begins behind. */
@@ -40,7 +35,9 @@ export function pointAt({ x }: Line, place: number): number {
 }
 
 function bestOf(line: Line, metric: string): Best | undefined {
-  const isMore = isMoreBetter(metric);
+  const better = betterOf(metric);
+  if (better === null) return undefined;
+  const isMore = better === "high";
   const values = line.isBanded ? line.y : ((isMore ? line.high : line.low) ?? line.y);
   let found = -1;
   for (let at = 0; at < values.length; at++) {

@@ -1,13 +1,12 @@
 /** The few figures of a run that people look for first. Pure. */
-const HELD_OUT = /(^|[/_.])(val|valid|validation|eval|test|dev)([/_.]|$)/i;
-const LOSS = /(^|[/_.])(loss|nll|perplexity|ppl)([/_.]|$)/i;
-const SCORE = /(acc|accuracy|f1|auc|bleu|rouge|reward|score|win_rate|map|iou|psnr|fid)/i;
+import { betterOf, isHeldOut, isLoss } from "../metrics";
+
 /** What only counts. */
 const COUNTER = /(^|[/_.])(epoch|step|global_step|iteration|lr|learning_rate)s?$/i;
 
 /** Metrics with a last value, the most telling first: held-out ones before others, losses before scores before the rest. */
 export function tellingMetrics(summary: Record<string, unknown>, keys: string[], many: number): string[] {
-  const rank = (key: string) => (HELD_OUT.test(key) ? 0 : 4) + (LOSS.test(key) ? 0 : SCORE.test(key) ? 1 : 2);
+  const rank = (key: string) => (isHeldOut(key) ? 0 : 4) + (isLoss(key) ? 0 : betterOf(key) ? 1 : 2);
   return keys
     .filter((key) => !key.startsWith("system/") && !COUNTER.test(key) && typeof summary[key] === "number")
     .toSorted((one, other) => rank(one) - rank(other) || one.localeCompare(other))

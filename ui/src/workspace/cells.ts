@@ -2,7 +2,7 @@
 import type { RunBrief } from "../api/client";
 import { ago, dateTime, duration, grouped, isOdd, value } from "../format";
 import { causeWords, lookOf, runningFor } from "../run/states";
-import { betterOf } from "./better";
+import { betterOf } from "../metrics";
 
 const COUNTS = ["last_step", "steps", "rows", "attempt"] as const;
 const NUMBERS: string[] = ["duration_s", "started_at", ...COUNTS];

@@ -1,4 +1,5 @@
 /** Metrics in sections by what stands before the first slash, losses first in each, those of the machine last. */
+import { isLoss } from "../metrics";
 import { ordered } from "./order";
 
 export interface Section {
@@ -90,11 +91,8 @@ export function closedAtFirst(sections: Section[]): Set<string> {
   return closed;
 }
 
-/** What people look at first: `loss`, `total_loss`, `nll`, and not `lossless_ratio`. */
-const LOSS = /(^|[/_.-])(loss|nll|perplexity|ppl)($|[/_.-])/i;
-
 function lossesFirst(keys: string[]): string[] {
-  return [...keys.filter((key) => LOSS.test(key)), ...keys.filter((key) => !LOSS.test(key))];
+  return [...keys.filter((key) => isLoss(key)), ...keys.filter((key) => !isLoss(key))];
 }
 
 /** By itself. */

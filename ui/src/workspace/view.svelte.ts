@@ -1,7 +1,7 @@
 /** How a workspace is set up. All of it is in the address, so a link shows what its sender saw. */
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
-import { betterOf } from "./better";
+import { betterOf } from "../metrics";
 import { joinFilters, searchFilter } from "./filters";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "./names";

@@ -1,4 +1,4 @@
-/** Which way a metric is better, as far as its name tells. Pure. */
+/** What the name of a metric tells: which way it is better, whether it is a loss, whether of data that was held out. Pure. */
 export type Better = "low" | "high";
 
 const LOW = new Set("loss error err perplexity ppl nll bpb bpc mse rmse mae mape wer cer fid kl regret latency eer divergence".split(" "));
@@ -10,4 +10,16 @@ export function betterOf(name: string): Better | null {
   const words = `${name} ${name.replace(/([a-z])([A-Z])/g, "$1 $2")}`.toLowerCase().match(/[a-z]+\d?/g) ?? [];
   if (words.some((word) => LOW.has(word) || word.endsWith("loss"))) return "low";
   return RATE.test(name) || words.some((word) => HIGH.has(word) || HIGH.has(word.replace(/\d$/, ""))) ? "high" : null;
+}
+
+const LOSS = /(^|[/_.-])(loss|nll|perplexity|ppl)($|[/_.-])/i;
+const HELD_OUT = /(^|[/_.-])(val|valid|validation|eval|test|dev)($|[/_.-])/i;
+
+/** `loss`, `total_loss`, `nll`, and not `lossless_ratio`. */
+export function isLoss(name: string): boolean {
+  return LOSS.test(name);
+}
+
+export function isHeldOut(name: string): boolean {
+  return HELD_OUT.test(name);
 }
