@@ -20,6 +20,8 @@ from holter.server.transport.answering import address_of
 PAGE = Path(__file__).with_name("page")
 INDEX = "index.html"
 IMMUTABLE = "public, max-age=31536000, immutable"
+# What Python's own list lacks.
+MEDIA = {".woff2": "font/woff2"}
 ENCODINGS = {"br": ".br", "gzip": ".gz"}
 # The page's own address may be below any prefix of a proxy: it finds its files from where it is.
 BASE = b'<base href="./">'
@@ -178,6 +180,6 @@ def find_assets(directory: Path) -> dict[str, Asset]:
             if name.endswith((".br", ".gz", ".py", ".map")) or name.startswith("."):
                 continue
             sisters = {code: path + ending for code, ending in ENCODINGS.items() if os.path.exists(path + ending)}
-            media = mimetypes.guess_type(name)[0] or "application/octet-stream"
+            media = mimetypes.guess_type(name)[0] or MEDIA.get(os.path.splitext(name)[1], "application/octet-stream")
             found[key] = Asset(path, media, sisters, is_immutable=key.startswith("assets/"))
     return found

@@ -12,8 +12,8 @@ from holter.journal.rundir import make_private
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.process.descriptors import raise_limit
 from holter.server.process.instance import Instance, claim_index
-from holter.server.security.keyring import open_keys
 from holter.server.serving import PORT, listen, serve
+from holter.storage.places import Places
 
 
 class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +28,8 @@ class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses and networks of those who are believed when they say for whom they ask."""
     access_log: str = ""
     """The file for a line about each request; empty for none."""
+    places: Places | None = None
+    """Where each port keeps what it keeps; None for the index of the data directory."""
 
 
 class Team:
@@ -48,6 +50,7 @@ class Team:
             proxies=tuple(settings.proxies),
             access_log=settings.access_log,
             address=self.address,
+            places=settings.places,
         )
         self._services = Services(chosen, environ)
         self.was_damaged = self._services.was_damaged
@@ -69,7 +72,7 @@ class Team:
         self._claim.close()
 
     def _make_first_key(self) -> str:
-        keys = open_keys(self._services.data)
+        keys = self._services.access.keys
         return keys.add("first", "admin", now=time.time())[1] if not keys.all() else ""
 
 

@@ -1,1 +1,1 @@
-"""Where runs, series, console, blobs and settings are kept: five ports, and the engines behind them."""
+"""Where runs, series, console, media, blobs and settings are kept: six ports, and the engines behind them."""

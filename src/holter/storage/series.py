@@ -127,5 +127,8 @@ class SeriesStore(SeriesReader, Protocol):
     def sync(self, run: str | None = None) -> None:
         """Bring what was appended to one run, or all, to where it outlives this process and others see it."""
 
+    def let_go(self, run: str) -> None:
+        """Forget what this process has appended to the run and not synced: another one goes on, from the journals."""
+
     def delete(self, run: str) -> None:
         """Forget the run. Idempotent; what is appended later begins from offset 0."""

@@ -26,6 +26,9 @@ class SettingStore(Protocol):
     def get(self, project: str, owner: str) -> Sets:
         """All sets of an owner in a project."""
 
+    def owners(self) -> list[tuple[str, str]]:
+        """All who have set something, each with the project."""
+
     def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings; returns all as they are then. A set without settings is there all the same.
 

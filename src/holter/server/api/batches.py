@@ -10,8 +10,8 @@ from holter.errors import JournalError, UsageError
 from holter.journal.stop_request import read_stop_request
 from holter.server.api.ingest import unpacked
 from holter.server.domain.removal import has_taken_in
-from holter.server.ingest.received import Answer, Part
 from holter.server.transport.routing import Route, Visit
+from holter.storage.journals import Answer, Part
 from holter.wire.batches import MOST_RANGES, Head, Kept, decode_batch
 
 MOST_AT_ONCE = 32 << 20

@@ -30,6 +30,7 @@ def events(visit: Visit, asked: AskedEvents) -> Reply:
         raise Refused(503, "too many live streams", do="close some pages", retry_s=30)
     sent = visit.headers.get("last-event-id", "")
     after = int(sent) if sent.isdecimal() and len(sent) < 19 else asked.after
+    services.changes.refresh()
     visitor = visit.who
     wanted = Wanted(asked.project, frozenset(run for run in asked.runs.split(",") if run), visitor.user)
     stream = services.changes.follow(

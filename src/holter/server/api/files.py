@@ -10,6 +10,7 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 
 from holter.errors import NoRun, Refused
+from holter.model.media_records import FOLDER
 from holter.server.api.runs import AskedRun
 from holter.server.query.run_files import RunFile, checked_name, list_files, media_of, open_file
 from holter.server.transport.routing import Reply, Route, Visit
@@ -17,6 +18,12 @@ from holter.server.transport.routing import Reply, Route, Visit
 CHUNK_BYTES = 256 << 10
 # What a program or a colleague put there is shown, but does nothing: no script, no request, no origin.
 SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src 'self'"
+# A page or figure that was logged may have scripts, alone in a frame: no origin, no network, nothing around it.
+FRAMED = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline';"
+    " img-src data: blob:; font-src data:; media-src data: blob:; form-action 'none'; base-uri 'none'"
+)
+MEDIUM = re.compile(rf"{FOLDER}/[0-9a-f]{{64}}\.[a-z0-9.]{{1,25}}")
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 Read = Callable[[int, int], bytes]
 
@@ -45,7 +52,7 @@ class Content(msgspec.Struct, frozen=True):
 
 def list_run_files(visit: Visit, asked: AskedRun) -> RunFiles:
     """The files of a run but its journals"""
-    directory = visit.services.verdicts.directory(asked.run)
+    directory = visit.services.verdicts.files(asked.run)
     if not os.path.isdir(directory):
         raise NoRun(f"there is no run {asked.run!r}")
     return RunFiles(list_files(visit.services.storage, asked.run, directory=directory))
@@ -57,11 +64,13 @@ def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
     media = media_of(asked.path)
     is_shown = not asked.download and media != "application/octet-stream"
     name = asked.path.rpartition("/")[2]
+    is_medium = MEDIUM.fullmatch(asked.path) is not None
     headers = {
-        "content-security-policy": SANDBOX,
+        "content-security-policy": FRAMED if is_medium and media == "text/html" else SANDBOX,
         "content-disposition": f"{'inline' if is_shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}",
         "accept-ranges": "bytes",
-        "cache-control": "private, no-cache",
+        # What is named by its digest stays what it is.
+        "cache-control": "private, max-age=31536000, immutable" if is_medium else "private, no-cache",
         "cross-origin-resource-policy": "same-origin",
         "etag": content.tag,
     }
@@ -81,7 +90,7 @@ def read_run_file(visit: Visit, asked: AskedFile) -> Reply:
 def find_content(visit: Visit, run: str, *, path: str) -> Content:
     """A file of a run, from its directory or from what was uploaded. Raises NoRun, UsageError, OSError."""
     try:
-        file = open_file(visit.services.verdicts.directory(run), path)
+        file = open_file(visit.services.verdicts.files(run), path)
     except NoRun:
         blobs = visit.services.storage.blobs
         digest = blobs.attached(run).get(path)

@@ -8,7 +8,6 @@ import msgspec
 from holter.errors import Refused
 from holter.journal.stop_request import StopRequest, read_stop_request
 from holter.server.domain.removal import taking_in
-from holter.server.ingest.holdings import journal_offsets, transcript_offsets
 from holter.server.ingest.quota import Unpacking
 from holter.server.ingest.uploads import name_upload
 from holter.server.query.run_files import checked_name
@@ -115,12 +114,13 @@ def holdings(visit: Visit, asked: AskedHoldings) -> Holdings:
 def _holdings(visit: Visit, run: str) -> Holdings:
     visit.services.deletions.check(run)
     directory = visit.services.verdicts.directory(run)
+    held = visit.services.ingest.received.held(run)
     blobs = visit.services.storage.blobs
     files = {path: Upload(blobs.size(digest) or 0, digest) for path, digest in blobs.attached(run).items()}
     return Holdings(
         run=run,
-        journals=journal_offsets(directory),
-        transcripts=transcript_offsets(directory),
+        journals=held.journals,
+        transcripts=held.texts,
         files=files,
         stop=read_stop_request(directory),
     )

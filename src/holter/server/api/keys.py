@@ -1,10 +1,13 @@
 """The names of metrics."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from holter.errors import NoRun
+from holter.model.metric_definitions import MetricDefinition, better_of, definition_of
+from holter.model.run_row import RunRow
 from holter.server.ingest.columns import SYSTEM
 from holter.server.query.counters import counters_of
 from holter.server.transport.routing import Route, Visit
@@ -35,6 +38,12 @@ class SeriesKey(msgspec.Struct, frozen=True):
     is_system: bool
     is_counter: bool = False
     """It only counts, as `epoch` does."""
+    x_axis: str = ""
+    """The metric that its program defined as its x axis."""
+    is_hidden: bool = False
+    """Its program wants no chart of it."""
+    better: str = ""
+    """Which of its values its program called better: `low` or `high`."""
 
 
 class SeriesKeys(msgspec.Struct, frozen=True):
@@ -59,6 +68,12 @@ class MetricKey(msgspec.Struct, frozen=True):
     runs: int
     is_counter: bool = False
     """It only counts, as `epoch` does."""
+    x_axis: str = ""
+    """The metric that the program of the newest run defined as its x axis."""
+    is_hidden: bool = False
+    """That program wants no chart of it."""
+    better: str = ""
+    """Which of its values that program called better: `low` or `high`."""
 
 
 class MetricKeys(msgspec.Struct, frozen=True):
@@ -87,6 +102,7 @@ def keys_of_run(visit: Visit, asked: AskedRunKeys) -> SeriesKeys:
                 _number(row.summary.get(each.key)),
                 each.key.startswith(SYSTEM),
                 each.key in counters,
+                *_defined(each.key, row.metrics),
             )
             for each in found
         ]
@@ -98,18 +114,30 @@ def keys_of_runs(visit: Visit, asked: AskedKeys) -> MetricKeys:
     named = [run for run in asked.runs.split(",") if run][:MOST_RUNS]
     wanted = asked.search.lower()
     series = visit.services.storage.series
-    runs = named or _newest(visit, asked.project)
+    store = visit.services.storage.runs
+    rows = [row for run in named if (row := store.get(run)) is not None] if named else _newest(visit, asked.project)
+    runs = named or [row.id for row in rows]
     counted = series.count_keys(runs)
     keys = [key for key in sorted(counted) if wanted in key.lower()]
     shown = keys[: asked.limit]
     counters = counters_of(series, runs[:LOOKED_AT], keys=[key for key in shown if not key.startswith(SYSTEM)])
-    return MetricKeys([MetricKey(key, counted[key], key in counters) for key in shown], len(keys))
+    metrics: dict[str, MetricDefinition] = {}
+    for row in reversed(rows):
+        metrics |= row.metrics
+    return MetricKeys(
+        [MetricKey(key, counted[key], key in counters, *_defined(key, metrics)) for key in shown], len(keys)
+    )
 
 
-def _newest(visit: Visit, project: str | None) -> list[str]:
+def _defined(key: str, metrics: Mapping[str, MetricDefinition]) -> tuple[str, bool, str]:
+    found = definition_of(key, metrics) if metrics else None
+    return ("", False, "") if found is None else (found.step_metric, found.hidden, better_of(found))
+
+
+def _newest(visit: Visit, project: str | None) -> list[RunRow]:
     where = Compare("project", "=", project) if project is not None else None
     query = visit.services.question(where=where, count=MOST_RUNS, is_counted=False)
-    return [row.id for row in visit.runs.query(query).runs]
+    return visit.runs.query(query).runs
 
 
 def _number(value: object) -> float | None:

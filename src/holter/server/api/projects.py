@@ -206,9 +206,11 @@ def _deaths(visit: Visit, where: Filter, count: int = MOST_SHOWN) -> list[RunRow
 
 def _warning(visit: Visit, run: str) -> str | None:
     now_ns = visit.services.clock.now_ns()
-    for event in reversed(visit.services.storage.console.events(run, ["Alerted"])):
-        if event.fields.get("level") in WARNINGS and now_ns - event.at_ns < DAY_S * 1e9:
-            return str(event.fields.get("title", ""))
+    for event in reversed(visit.services.storage.console.events(run, ["Alerted", "Warned"])):
+        if now_ns - event.at_ns >= DAY_S * 1e9:
+            continue
+        if event.kind == "Warned" or event.fields.get("level") in WARNINGS:
+            return str(event.fields.get("text" if event.kind == "Warned" else "title", ""))
     return None
 
 

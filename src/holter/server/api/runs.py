@@ -1,6 +1,7 @@
 """Runs: the table, one run with all that is known of it, what people change about it, its removal."""
 
 import time
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -8,15 +9,20 @@ import msgspec
 from holter.catalog.change.command_journal import as_command, write_down
 from holter.catalog.change.removal import UNTOUCHED_S, protection
 from holter.catalog.change.trash import weigh
-from holter.catalog.read.loaded_run import MAIN, LoadedRun
-from holter.catalog.read.resuming import resume_command
+from holter.catalog.read.going_on import command_to_go_on
+from holter.catalog.read.loaded_run import MAIN, LoadedRun, outcome_of_attempt
 from holter.errors import NoRun, Refused, UsageError
 from holter.journal.digest import Digest
-from holter.model.records import KERNEL, Alerted, Edited, Exited, Finished
+from holter.model.amending import Amended
+from holter.model.masking import Masking
+from holter.model.metric_definitions import MetricDefinition
+from holter.model.record import Record
+from holter.model.records import KERNEL, Alerted, Edited
 from holter.model.run_row import COLOURS, Mark, RunRow
-from holter.model.state import RUNNING, UNREADABLE
+from holter.model.state import RUNNING, UNREADABLE, Outcome
 from holter.model.verdicts import CauseMark
-from holter.server.domain.removal import remove_run
+from holter.server.domain.removal import hide, remove_run
+from holter.server.domain.services import Services
 from holter.server.query.briefs import RunBrief, brief_of, marks_of
 from holter.server.transport.routing import Nothing, Route, Visit
 from holter.storage.filter_text import parse_query
@@ -62,10 +68,20 @@ class AskedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskedRemoval(msgspec.Struct, frozen=True, kw_only=True):
-    """One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more."""
+    """One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more.
+
+    With `undo` whoever deletes it can have it back for ten minutes, where that is possible.
+    """
 
     run: str
     force: bool = False
+    undo: bool = False
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """A run is gone; `is_kept` where it can be had back for ten minutes."""
+
+    is_kept: bool = False
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -111,6 +127,8 @@ class RunDetail(RunBrief, kw_only=True):
     keys: int
     seq: int
     resume_command: str
+    metrics: dict[str, MetricDefinition]
+    """What the program said of its metrics: x axis, summary, which way is better."""
     sent_by: str = ""
     """The user who sent it; empty for one that was recorded here."""
     cause_mark: CauseMark | None = None
@@ -126,6 +144,10 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
     tags: Annotated[list[Tag], msgspec.Meta(max_length=100)] | None = None
     colour: Annotated[int, msgspec.Meta(ge=0, lt=COLOURS)] | None = None
     """Of its lines: a slot of the palette."""
+    config: dict[str, Any] | None = None
+    """Values that hold over those that the program set."""
+    summary: dict[str, Any] | None = None
+    """The same of the summary."""
 
 
 def list_runs(visit: Visit, asked: AskedTable) -> RunTable:
@@ -151,7 +173,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
         raise NoRun(f"there is no run {asked.run[:128]!r}: it was deleted, or it has not begun yet")
     return RunDetail(
         **msgspec.structs.asdict(brief_of(row.at(services.clock.now_ns(), services.lateness))),
-        **(_untold(row) if row.state == UNREADABLE else _told(services.verdicts.load(asked.run))),
+        **(_untold(row) if row.state == UNREADABLE else _told(services.verdicts.load(asked.run), services)),
         config=in_words(row.config),
         summary=in_words(row.summary),
         notes=row.notes,
@@ -165,7 +187,7 @@ def show_run(visit: Visit, asked: AskedRun) -> RunDetail:
     )
 
 
-def _told(loaded: LoadedRun) -> dict[str, Any]:
+def _told(loaded: LoadedRun, services: Services) -> dict[str, Any]:
     """What the journals say of a run beside its row."""
     is_kernel = loaded.row.kind == KERNEL
     return {
@@ -173,22 +195,24 @@ def _told(loaded: LoadedRun) -> dict[str, Any]:
         "facts": in_words(loaded.facts),
         "command": loaded.command,
         "git": in_words(loaded.facts.get("git")) or {},
-        "attempts": _attempts(loaded),
+        "attempts": _attempts(loaded, services),
         "alerts": [Warned(each.at_ns / 1e9, each.level, each.title, each.text) for each in loaded.said(Alerted)],
         "own_state": loaded.by_itself.state,
         "masked": loaded.row.masked,
+        "metrics": loaded.row.metrics,
         "cause_mark": loaded.row.cause_mark,
-        "resume_command": resume_command(loaded.row.id, [] if is_kernel else loaded.command, facts=loaded.facts),
+        "resume_command": "" if is_kernel else command_to_go_on(loaded, is_here=services.settings.kind == "ui"),
     }
 
 
 def _untold(row: RunRow) -> dict[str, Any]:
     nothing: dict[str, Any] = {"facts": {}, "command": [], "git": {}, "attempts": [], "alerts": [], "masked": {}}
+    nothing["metrics"] = {}
     return {**nothing, "because": row.because, "own_state": row.state, "resume_command": ""}
 
 
 def edit_run(visit: Visit, asked: Edits) -> Nothing:
-    """Give a run another name, other tags or notes, or another colour"""
+    """Give a run another name, other tags or notes, another colour, or other values"""
     loaded = visit.services.verdicts.load(asked.run)
     edited = Edited(
         at_ns=visit.services.clock.now_ns(),
@@ -199,12 +223,15 @@ def edit_run(visit: Visit, asked: Edits) -> Nothing:
         colour=asked.colour,
     )
     _write(loaded, edited)
+    values = {part: value for part in ("config", "summary") if (value := getattr(asked, part))}
+    if values:
+        _write(loaded, Masking().record(Amended(at_ns=edited.at_ns, by=edited.by, values=values)))
     visit.services.follower.take_in(asked.run)
     return Nothing()
 
 
-def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
-    """Remove a run for good; not one that is alive. What is still sent of it is refused"""
+def delete_run(visit: Visit, asked: AskedRemoval) -> Removed:
+    """Remove a run; not one that is alive. What is still sent of it is refused"""
     loaded = _when_settled(visit, asked.run)
     is_settled = loaded.is_settled or (asked.force and loaded.row.state != RUNNING)
     # A person has looked at it: nobody has to wait until it was left alone for a while.
@@ -214,8 +241,10 @@ def delete_run(visit: Visit, asked: AskedRemoval) -> Nothing:
         if not is_settled and _is_dead(loaded):
             because, do = "its sidecar, or a worker of it, still adds to it", "try again in a moment"
         raise Refused(409, f"run {asked.run} stays", why=because, do=do)
+    if asked.undo:
+        return Removed(hide(visit.services, asked.run, by=visit.who.name, user=visit.who.user))
     remove_run(visit.services, asked.run, by=visit.who.name)
-    return Nothing()
+    return Removed()
 
 
 def _when_settled(visit: Visit, run: str) -> LoadedRun:
@@ -232,31 +261,29 @@ def _is_dead(loaded: LoadedRun) -> bool:
     return loaded.outcome.is_final and loaded.row.state != RUNNING
 
 
-def _write(loaded: LoadedRun, edited: Edited) -> None:
-    if not write_down(loaded.row.directory, [edited], opened=as_command(loaded.row.id, loaded.row.attempt)):
+def _write(loaded: LoadedRun, record: Record) -> None:
+    if not write_down(loaded.row.directory, [record], opened=as_command(loaded.row.id, loaded.row.attempt)):
         raise Refused(503, "it could not be written down", why="the disk did not take it", do="make room", retry_s=30)
 
 
-def _attempts(loaded: LoadedRun) -> list[Attempt]:
+def _attempts(loaded: LoadedRun, services: Services) -> list[Attempt]:
     by_number: dict[int, list[Digest]] = {}
     for each in loaded.digests:
         if each.opened.writer in MAIN:
             by_number.setdefault(each.opened.attempt, []).append(each)
-    exits = {record.journal: record.at_ns for record in loaded.said(Exited)}
-    return [_attempt(number, found, exits, loaded) for number, found in sorted(by_number.items())]
+    before = partial(outcome_of_attempt, loaded, now_ns=services.clock.now_ns(), lateness=services.lateness)
+    return [
+        _attempt(number, found, loaded.outcome if number == loaded.row.attempt else before(number))
+        for number, found in sorted(by_number.items())
+    ]
 
 
-def _attempt(number: int, found: list[Digest], exits: dict[str, int], loaded: LoadedRun, /) -> Attempt:
-    ends = [exits.get(each.journal) or each.last_at_ns for each in found]
-    is_newest = number == loaded.row.attempt
-    has_finished = any(isinstance(record, Finished) for each in found for record in each.said)
-    state = loaded.row.state if is_newest else "finished" if has_finished else "ended"
-    ended_at = loaded.row.ended_at if is_newest else max(ends, default=0) / 1e9 or None
+def _attempt(number: int, found: list[Digest], outcome: Outcome, /) -> Attempt:
     return Attempt(
         attempt=number,
         started_at=min(each.opened.at_ns for each in found) / 1e9,
-        ended_at=ended_at,
-        state=state,
+        ended_at=outcome.ended_at_ns / 1e9 if outcome.ended_at_ns else None,
+        state=outcome.state,
         host=found[0].opened.host,
         ranks=len({each.opened.rank for each in found}),
     )
@@ -282,6 +309,7 @@ ROUTES = [
         act="run-deleted",
         answer=delete_run,
         asked=AskedRemoval,
+        result=Removed,
         needs="write",
     ),
 ]

@@ -98,6 +98,7 @@ def series(visit: Visit, asked: AskedSeries) -> Reply:
             " ask for fewer lines or fewer buckets"
         )
     changes = visit.services.changes
+    changes.refresh()
     seqs = {run: changes.seq_of("rows", run) for run in asked.runs}
     runs = [run for run in asked.runs if seqs[run] > asked.since.get(run, 0)]
     tables = _grouped(visit, asked, runs, seqs) if asked.group else _lines(visit, asked, runs, seqs)

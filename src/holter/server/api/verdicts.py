@@ -157,7 +157,7 @@ def stop_run(visit: Visit, asked: StopWish) -> Stopping:
     wish = StopRequest(
         by=visit.who.name, at_ns=visit.services.clock.now_ns(), reason=asked.reason, attempt=loaded.row.attempt
     )
-    write_stop_request(loaded.row.directory, wish)
+    visit.services.share(write_stop_request(loaded.row.directory, wish))
     return Stopping(asked=True)
 
 

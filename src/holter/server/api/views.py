@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from holter.errors import Refused
+from holter.model.run_row import COLOURS
 from holter.server.domain.views import ProjectViews, View, Workspace
 from holter.server.transport.routing import Nothing, Route, Visit
 
@@ -44,6 +45,8 @@ class KeptJson(msgspec.Struct, frozen=True, kw_only=True):
     project: Project
     view: Id | None = None
     edits: Annotated[dict[Id, SomeSettings], msgspec.Meta(max_length=100)] = {}
+    colours: Annotated[dict[Key, Annotated[int, msgspec.Meta(ge=0, lt=COLOURS)]], MANY] = {}
+    """Slots of the palette for groups of runs, by who may change the project; those that have one keep it."""
 
 
 class NewView(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +78,7 @@ class AskedView(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_views(visit: Visit, asked: AskedViews) -> ViewsJson:
     """Somebody's own views of a project, the team's, and what they changed of them without saving it"""
+    visit.services.changes.refresh()
     seq = visit.services.changes.seq
     # Whoever came by a link is nobody in particular.
     may_keep = visit.rights.only is None and asked.project in visit.runs.projects()
@@ -90,8 +94,12 @@ def list_views(visit: Visit, asked: AskedViews) -> ViewsJson:
 
 def keep_workspace(visit: Visit, asked: KeptJson) -> ViewsJson:
     """Remember which view somebody looks at, and what they changed of it: the later change of a setting holds"""
-    _views(visit, asked.project).keep(asked.view, asked.edits)
-    _tell(visit, asked.project, is_team=False)
+    views = _views(visit, asked.project)
+    if asked.view is not None or asked.edits or not asked.colours:
+        views.keep(asked.view, asked.edits)
+        _tell(visit, asked.project, is_team=False)
+    if asked.colours and visit.rights.may_change(asked.project):
+        views.paint(asked.colours)
     return list_views(visit, AskedViews(project=asked.project))
 
 

@@ -8,6 +8,7 @@ import msgspec
 from holter.catalog.change.deletions import Deletions
 from holter.journal.rundir import is_run_id, list_segments, run_directory
 from holter.model.run_row import RunRow
+from holter.server.process.shared_papers import SharedPapers
 from holter.server.security.access import Access, Visitor
 from holter.server.security.keyring import SECRETS
 from holter.server.security.owners import Owner, Owners, Sender
@@ -18,16 +19,20 @@ class Arrivals:
 
     Args:
         is_shared: whether several people send; with `holter ui` there is one, and every run is theirs.
+        papers: what other servers know as well.
     """
 
-    def __init__(self, data: str, access: Access, *, deletions: Deletions, is_shared: bool) -> None:
+    def __init__(
+        self, data: str, access: Access, *, deletions: Deletions, is_shared: bool, papers: SharedPapers | None = None
+    ) -> None:
         self._data = data
         self._access = access
         self._deletions = deletions
         self._owners: Owners | None = None
         if is_shared:
             path = os.path.join(data, SECRETS, "owners.jsonl")
-            self._owners = Owners(path, journals=self._journals, is_taken=self._is_taken)
+            self._owners = Owners(path, journals=self._journals, is_taken=self._is_taken, book=papers)
+            self._owners.share()
 
     def owner(self, run: str) -> Owner | None:
         """Who sent a run; None where nobody knows."""

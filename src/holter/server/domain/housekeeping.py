@@ -5,6 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from holter.artifacts.collecting import collect
+from holter.artifacts.moving import move
+from holter.artifacts.store import Store
 from holter.catalog.change.removal import protection
 from holter.catalog.change.trash import weigh
 from holter.errors import HolterError
@@ -58,6 +61,8 @@ class Housekeeper(threading.Thread):
 
     def sweep(self) -> list[str]:
         """Delete the runs that are too old; returns which. Raises HolterError, OSError."""
+        self._move_artifacts()
+        collect(self._services.artifacts, now_ns=int(self._now() * 1e9))
         removed = []
         for name, bounds in self._bounds():
             for run in self._expired(name, bounds):
@@ -66,6 +71,12 @@ class Housekeeper(threading.Thread):
                 if self._remove(run, bounds):
                     removed.append(run)
         return removed
+
+    def _move_artifacts(self) -> None:
+        """Those that were kept here before there were other servers."""
+        services = self._services
+        if not isinstance(services.artifacts, Store):
+            move(Store(services.data), services.artifacts, now_ns=int(self._now() * 1e9))
 
     def _bounds(self) -> Iterator[tuple[str, Bounds]]:
         for name, rights in self._services.access.accounts.roll.projects.items():
@@ -104,4 +115,6 @@ class Housekeeper(threading.Thread):
     def _bytes(self, run: str) -> int:
         blobs = self._services.storage.blobs
         files = sum(blobs.size(digest) or 0 for digest in blobs.attached(run).values())
-        return files + used_bytes(run_directory(self._services.data, run))
+        return files + (
+            used_bytes(run_directory(self._services.data, run)) or self._services.ingest.received.held(run).size
+        )

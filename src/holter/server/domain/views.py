@@ -9,6 +9,7 @@ from holter.errors import Refused
 from holter.storage.settings import Changes, Sets, SettingStore
 
 MOST_VIEWS = 100
+MOST_COLOURS = 2000
 TEAM = "team"
 """The owner of the views that all who see the project have."""
 _LETTERS = string.ascii_lowercase + string.digits
@@ -34,6 +35,8 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     default: str = ""
     """The team's, for who has not chosen; empty for none."""
     views: list[View] = []
+    colours: dict[str, int] = {}
+    """Of groups of runs, for all who see the project: slots of the palette."""
     edits: dict[str, Edits] = {}
     """By view, empty for none: what they changed and have not saved."""
 
@@ -58,6 +61,7 @@ class ProjectViews:
             view=chosen if chosen == "" or chosen in found else None,
             default=default if default in found else "",
             views=views,
+            colours={name: int(slot) for name, slot in team.get(_COLOURS, {}).items()},
             edits={view: texts for view, texts in kept.items() if texts and (view == "" or view in found)},
         )
 
@@ -81,6 +85,13 @@ class ProjectViews:
         ]
         changes: dict[str, dict[str, str | None] | None] = {f"{_EDITS}{name}": texts for name, texts in edits.items()}
         self._merge({**dict.fromkeys(gone), **changes, **({_NOW: {"view": view}} if view is not None else {})})
+
+    def paint(self, colours: dict[str, int]) -> None:
+        """Give colours to groups that have none yet, as long as there is room for more."""
+        known = self._sets(is_team=True).get(_COLOURS, {})
+        new = {name: str(slot) for name, slot in colours.items() if name not in known}
+        if new and len(known) + len(new) <= MOST_COLOURS:
+            self._merge({_COLOURS: {**new}}, is_team=True)
 
     def add(self, name: str, settings: dict[str, str], *, is_team: bool) -> View:
         """Save a view under a name; two may have the same. Raises Refused."""
@@ -142,7 +153,7 @@ class ProjectViews:
 
 
 # The names of sets. The team's `now` is the default of the project.
-_NOW, _NAMES, _BY, _VIEW, _EDITS = "now", "names", "by", "view ", "edits "
+_NOW, _NAMES, _BY, _COLOURS, _VIEW, _EDITS = "now", "names", "by", "colours", "view ", "edits "
 
 
 def _views(sets: Sets, *, is_team: bool) -> list[View]:

@@ -83,6 +83,14 @@ class KnownRuns:
         self._projects.pop(run, None)
         self._slots.forget(run)
 
+    def learn(self, run: str, project: str | None) -> None:
+        """Another server has put the row of a run, or deleted it."""
+        if project is not None:
+            self._projects[run] = project
+        else:
+            self._projects.pop(run, None)
+            self._slots.forget(run)
+
     def close(self) -> None:
         """As the store does."""
         cast("Closable", self._store).close()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from holter.model.state import Lateness
-from holter.server.ingest.received import Part
+from holter.storage.journals import Part
 
 # What arrived is kept at hand until it is read; what is more has to be read from the disk again.
 MOST_HELD_BYTES = 32 << 20

@@ -9,6 +9,7 @@ from holter.catalog.read.loaded_run import PROGRAM
 from holter.journal.columns import read_packed
 from holter.journal.decoding import Told
 from holter.journal.rows import Schema
+from holter.model.media_records import MediaLost
 from holter.model.records import LASTING, Flushed, Opened
 from holter.storage.console import Event
 from holter.storage.series import Floats, Rows
@@ -32,6 +33,18 @@ def highest_step(told: Told, rows: list[Rows]) -> int | None:
     return max([*(int(each.steps.max()) for each in rows), *(row.step for _, row in told.loose)], default=None)
 
 
+def rows_up_to(rows: list[Rows], step: int) -> list[Rows]:
+    """Without those behind a step."""
+    found = []
+    for each in rows:
+        kept = each.steps <= step
+        if kept.all():
+            found.append(each)
+        elif kept.any():
+            found.append(Rows(each.keys, each.steps[kept], each.at_ns[kept], each.offsets[kept], each.values[:, kept]))
+    return found
+
+
 def series_of(rows: list[Rows], opened: Opened | None) -> tuple[Rows, ...]:
     """Rows under the keys of their series: what a sidecar measured is apart from what the program logged."""
     if opened is None or opened.writer in PROGRAM:
@@ -44,7 +57,7 @@ def events_of(journal: str, told: Told) -> list[Event]:
     return [
         Event(record.at_ns, journal, told.piece.offset + at, type(record).__name__, msgspec.to_builtins(record))
         for at, record in told.records
-        if isinstance(record, (*LASTING, Flushed))
+        if isinstance(record, (*LASTING, Flushed, MediaLost))
     ]
 
 

@@ -21,15 +21,18 @@ from holter.errors import NewerJournal, StorageError
 from holter.journal.decoding import Told
 from holter.journal.digest import Digest, GrowingDigest
 from holter.journal.place import Piece
+from holter.journal.rewinding import REWIND, cut_of
 from holter.journal.rundir import list_segments, segments_of
+from holter.model.artifact_records import WentOn
 from holter.model.records import Judged
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING, Lateness
-from holter.server.ingest.columns import events_of, highest_step, rows_of, series_of
-from holter.server.ingest.received import Part
+from holter.server.ingest.columns import events_of, highest_step, rows_of, rows_up_to, series_of
+from holter.server.ingest.media import media_of
 from holter.server.ingest.run_rows import Moment, Projected, by_their_clock, project_run
 from holter.server.ingest.transcripts import TranscriptFeed
 from holter.storage.console import Event
+from holter.storage.journals import Part
 from holter.storage.opening import Storage
 from holter.storage.series import Rows, SeriesBatch
 
@@ -38,6 +41,8 @@ PIECE_BYTES, PIECES_AT_ONCE = 1 << 20, 4
 CONSOLE_EVERY_NS = 1_000_000_000
 # Whoever was there when a run died says why before long; after that we judge by what there is.
 JUDGED_WITHIN_NS = 2_000_000_000
+VERSION_BITS = 40
+"""A run has fewer bytes of journals."""
 OURS = "server"
 """Stands for a journal where a verdict is our own."""
 
@@ -58,11 +63,21 @@ class Change(msgspec.Struct):
         return bool(self.rows or self.lines or self.records or self.has_row)
 
 
+class _WentBackError(Exception):
+    """An attempt went back to a step, and what was taken in may have what it abandoned."""
+
+    def __init__(self, attempt: int, step: int) -> None:
+        super().__init__(attempt, step)
+        self.attempt, self.step = attempt, step
+
+
 class FollowedRun:
     """One run's journals and transcripts, and how far they are in the ports. Used by one thread."""
 
-    def __init__(self, run: str, directory: str, *, storage: Storage, machines: Machines) -> None:
+    def __init__(self, run: str, directory: str, *, storage: Storage, machines: Machines, number: int = 0) -> None:
         self.run = run
+        self.number = number
+        """That of the lease under which it is digested."""
         self.touched_ns = 0
         """When something new was last read."""
         self.read_ns = 0
@@ -73,6 +88,7 @@ class FollowedRun:
         self._storage = storage
         self._machines = machines
         self._journals: dict[str, GrowingDigest] = {}
+        self._rewinds: dict[int, int] | None = None
         self._unknown = 0
         self._heard: dict[str, tuple[tuple[int, int], int]] = {}
         """By journal, its last word and how much was said as it was heard last, and when that was."""
@@ -91,8 +107,11 @@ class FollowedRun:
         change = Change(self.run)
         self.read_ns = now_ns
         is_first = not self._journals
-        if received is None or not self._read_received(received, change):
-            self._read_directory(change, is_received=received is not None)
+        try:
+            if received is None or not self._read_received(received, change):
+                self._read_directory(change, is_received=received is not None)
+        except _WentBackError as error:
+            self._begin_anew(error, change, is_received=received is not None)
         self._is_console_due |= received is None or any(part.kind == "text" for part in received)
         if self._is_console_due and abs(now_ns - self._console_read_ns) >= CONSOLE_EVERY_NS:
             self._read_transcripts(change)
@@ -110,7 +129,8 @@ class FollowedRun:
     def project(self, now_ns: int, lateness: Lateness) -> Projected | None:
         """The row as it is now. Raises OSError."""
         heard = {journal: heard_ns for journal, (_, heard_ns) in self._heard.items()}
-        version = sum(each.place.offset for each in self._journals.values())
+        # A row of an earlier lease never replaces one of a later.
+        version = self.number << VERSION_BITS | sum(each.place.offset for each in self._journals.values())
         projected = project_run(self.run, self._digests(), moment=Moment(now_ns, lateness, heard, version))
         if projected is None:
             return None
@@ -168,6 +188,39 @@ class FollowedRun:
                 return False
         return True
 
+    def _begin_anew(self, error: "_WentBackError", change: Change, *, is_received: bool) -> None:
+        """The run went back to an earlier step: take all of it in again, but for what it abandoned."""
+        self._journals.clear()  # first: where the storage fails, it comes to this once more
+        self._storage.series.delete(self.run)
+        self._rewinds = {**self._known_rewinds(), error.attempt: error.step}
+        try:
+            self._read_directory(change, is_received=is_received)
+        except _WentBackError as other:
+            self._begin_anew(other, change, is_received=is_received)
+
+    def _known_rewinds(self) -> dict[int, int]:
+        """Those that hold for what the storage has."""
+        if self._rewinds is None:
+            row = self._storage.runs.get(self.run)
+            self._rewinds = row.rewinds if row is not None else {}
+        return self._rewinds
+
+    def _counted(self, told: Told, rows: list[Rows], digest: Digest | None) -> list[Rows]:
+        """Those that were not abandoned. Raises _WentBackError."""
+        known = self._known_rewinds()
+        if digest is None or digest.opened.writer not in PROGRAM:
+            return rows
+        attempt = digest.opened.attempt
+        for _, record in told.records:
+            if (
+                isinstance(record, WentOn)
+                and record.how == REWIND
+                and record.step < known.get(attempt, record.step + 1)
+            ):
+                raise _WentBackError(attempt, record.step)
+        cut = cut_of(attempt, known)
+        return rows if cut is None else rows_up_to(rows, cut)
+
     def _read_directory(self, change: Change, *, is_received: bool) -> None:
         for journal, paths in list_segments(self._directory).items():
             if journal in self.trouble:
@@ -197,6 +250,7 @@ class FollowedRun:
         told = growing.decoder.tell(piece)
         rows = rows_of(told)
         growing.add(told, highest_step(told, rows))
+        rows = self._counted(told, rows, growing.digest)
         try:
             self._store(journal, told, series_of(rows, growing.digest.opened if growing.digest else None))
         except StorageError:
@@ -209,6 +263,8 @@ class FollowedRun:
     def _store(self, journal: str, told: Told, rows: tuple[Rows, ...]) -> None:
         if events := events_of(journal, told):
             self._storage.console.add_events(self.run, events)
+        if media := media_of(told):
+            self._storage.media.add(self.run, media)
         # Last: what it has is not fed again.
         self._storage.series.append(SeriesBatch(self.run, journal, told.piece.start, told.piece.stop, rows))
 

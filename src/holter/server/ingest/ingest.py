@@ -1,9 +1,10 @@
 """The way into the server: ranges of journals are kept, then everything below `runs` goes into the storage ports."""
 
+import contextlib
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -16,12 +17,14 @@ from holter.model.clock import Clock
 from holter.model.run_row import RunRow
 from holter.model.state import Lateness
 from holter.server.ingest.backlog import Backlog, Lag, patient
-from holter.server.ingest.followed_run import Change, FollowedRun
+from holter.server.ingest.copies import CopiedRuns
+from holter.server.ingest.followed_run import Change, FollowedRun, stamp_of
+from holter.server.ingest.leases import Leases, OnlyServer
 from holter.server.ingest.old_verdicts import OldVerdicts
 from holter.server.ingest.quiet_runs import WITHIN_S, QuietRuns
-from holter.server.ingest.received import Answer, Part, ReceivedRuns, offset_of
 from holter.server.ingest.run_rows import bounded
-from holter.storage.opening import Storage
+from holter.storage.journals import Answer, JournalStore, Part, offset_of
+from holter.storage.opening import Storage, open_journals
 
 _S = 1_000_000_000
 # A row of the table is written this often while a run lives: its summary costs more than its points.
@@ -54,6 +57,7 @@ class Ingest:
         clock: Clock,
         lateness: Lateness | None = None,
         machines: Machines | None = None,
+        received: JournalStore | None = None,
     ) -> None:
         self.trouble: dict[str, str] = {}
         """Runs that are left alone until the next look at all, with the reason."""
@@ -66,7 +70,17 @@ class Ingest:
         self._clock = clock
         self._lateness = lateness or Lateness()
         self._machines = machines or Machines()
-        self._received = ReceivedRuns(data)
+        self.received = received or open_journals(data)
+        """Journals and texts as they were sent."""
+        self._copies = received if isinstance(received, CopiedRuns) else None
+        self.leases: Leases = self._copies.leases if self._copies is not None else OnlyServer()
+        """Which runs are taken in here."""
+        self.lost: set[str] = set()
+        """Runs that another server takes in from now on; whoever has noticed takes them out."""
+        self.begin: Callable[[str], None] = lambda run: None
+        """Called for a run that another server may have taken in until now, before its row is another."""
+        self._settled: set[str] = set()
+        """Runs of which all is in the ports, once their rows are."""
         self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
         self._rows_put: dict[str, int] = {}
@@ -82,7 +96,7 @@ class Ingest:
         self._are_rows_late = False
 
     def accept(self, journal: str, run: str, *, offset: int, data: bytes) -> int:
-        """Keep a range of a journal; see `ReceivedRuns.accept`. It is in the ports after one of the next `tick`s."""
+        """Keep a range of a journal; see `JournalStore`. It is in the ports after one of the next `tick`s."""
         return offset_of(self.accept_all([Part(run=run, name=journal, offset=offset, data=data)]))
 
     def accept_transcript(self, run: str, name: str, *, offset: int, data: bytes) -> int:
@@ -90,18 +104,30 @@ class Ingest:
         return offset_of(self.accept_all([Part(run=run, kind="text", name=name, offset=offset, data=data)]))
 
     def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
-        """The same for many ranges at once; see `ReceivedRuns.accept_all`."""
-        answers = self._received.accept_all(parts)
+        """The same for many ranges at once; see `JournalStore.accept_all`."""
+        answers = self.received.accept_all(parts)
         now_ns = self._clock.now_ns()
         for part, answer in zip(parts, answers, strict=True):
-            if isinstance(answer, int):
+            if isinstance(answer, int) and not self.leases.is_elsewhere(part.run):
                 # What is not on disk is not in the ports either: it comes again.
                 kept = part.data[: max(0, answer - part.offset)]
                 self._backlog.add(msgspec.structs.replace(part, data=kept) if kept != part.data else part, now_ns)
         return answers
 
+    def bring(self, run: str) -> None:
+        """Have all of a run lie in its directory, where it may lie elsewhere. Raises StorageError, OSError."""
+        if self._copies is not None and self._copies.bring(run):
+            self.announce(run)
+
+    def send(self, run: str) -> None:
+        """What was just written to a run's directory is kept where all is. Raises StorageError, OSError."""
+        if self._copies is not None:
+            self._copies.send(run)
+
     def announce(self, run: str) -> None:
         """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
+        if self.leases.is_elsewhere(run):
+            return
         self._backlog.announce(run, self._clock.now_ns())
 
     @property
@@ -125,6 +151,7 @@ class Ingest:
         Raises StorageFull and StorageDamaged; what was not taken in comes with the next call.
         """
         changes: dict[str, Change] = {}
+        self._let_go_of_lost()
         arrived = self._backlog.take()
         try:
             found = self._find_runs(arrived)
@@ -139,6 +166,7 @@ class Ingest:
 
     def take_in_arrived(self) -> list[Change]:
         """The part of `tick` that cannot wait: read what was received, of runs that are known to be alive."""
+        self._let_go_of_lost()
         arrived = self._backlog.take(self._live.keys())
         changes: dict[str, Change] = {}
         self._read_some(arrived, changes)
@@ -151,6 +179,7 @@ class Ingest:
         """What one run has that is new, with its row: somebody waits for it. Else as `tick`."""
         changes: dict[str, Change] = {}
         deadline = time.monotonic() + READ_S
+        self._let_go_of_lost()
         self._wake([run])
         while run in self._live and self._advance(run, changes) and time.monotonic() < deadline:
             pass
@@ -170,13 +199,14 @@ class Ingest:
         """How many runs are followed: those in which something may happen."""
         return len(self._live)
 
-    def catch_up(self) -> None:
-        """Take in all that is there now, and make it durable. For tools and tests."""
+    def catch_up(self, tell: Callable[[int], None] = lambda waiting: None) -> None:
+        """Take in all that is there now, and make it durable; `tell` hears how many runs wait. For tools and tests."""
         for followed in self._live.values():
             followed.hurry()
         self._looked_ns, self._is_hurried = 0, True
         self.tick()
         while self.is_behind:
+            tell(len(self._waiting))
             self.tick()
         for run in list(self._live):
             self._project(run)
@@ -185,13 +215,13 @@ class Ingest:
 
     def forget(self, run: str) -> None:
         """Remove a run from the ports, its blobs too; its directory is the caller's to remove, before this."""
-        self._received.forget(run)
+        self.received.delete(run)
         self._drop(run)
         self._storage.blobs.delete(run)
 
     def close(self) -> None:
         """Make durable what there is time for: of the rest, the next start repeats the end. Idempotent."""
-        self._received.close()
+        self.received.close()
         deadline = time.monotonic() + CLOSE_S
         for run in list(self._live):
             if time.monotonic() > deadline:
@@ -260,11 +290,17 @@ class Ingest:
         within_s = float("inf") if self._is_hurried else WITHIN_S
         self._wake(self._quiet.changed(there - self._live.keys(), within_s=within_s))
         self._is_hurried = False
-        # Where the whole folder is gone somebody may have unmounted it: then nothing is forgotten.
-        if os.path.isdir(os.path.join(self._data, "runs")):
-            for run in (self._quiet.stamps.keys() | self._live.keys()) - there:
+        if (known := self._all_runs(there)) is not None:
+            for run in (self._quiet.stamps.keys() | self._live.keys()) - known:
                 # Where nobody deleted it, it may come back by the way it went; its blobs have no other copy here.
                 self._drop(run) if self._deletions.find(run) is None else self.forget(run)
+
+    def _all_runs(self, here: set[str]) -> set[str] | None:
+        """Those that there are; None where nobody can say."""
+        if self._copies is not None:
+            return here | self._copies.there if self._copies.there is not None else None
+        # Where the whole folder is gone somebody may have unmounted it: then nothing is forgotten.
+        return here if os.path.isdir(os.path.join(self._data, "runs")) else None
 
     def _drop(self, run: str) -> None:
         """Forget what the journals could give back."""
@@ -273,15 +309,48 @@ class Ingest:
         for known in (self._live, self._quiet.stamps, self._projected, self._rows_put, self.unreadable):
             known.pop(run, None)
         self._backlog.forget(run)
-        for port in (self._storage.runs, self._storage.series, self._storage.console):
+        for port in (self._storage.runs, self._storage.series, self._storage.console, self._storage.media):
             port.delete(run)
+        self.leases.forget(run)
 
     def _wake(self, runs: Iterable[str]) -> None:
-        for run in runs:
-            if run not in self._live and run not in self.trouble:
-                directory = run_directory(self._data, run)
-                self._live[run] = FollowedRun(run, directory, storage=self._storage, machines=self._machines)
-                self._quiet.stamps.setdefault(run, 0)
+        new = {run: self._size(run) for run in runs if run not in self._live and run not in self.trouble}
+        if not new:
+            return
+        numbers = self.leases.take(new)
+        for run in new:
+            directory = run_directory(self._data, run)
+            if run not in numbers:
+                self._pass_over(run, directory)
+                continue
+            self._live[run] = FollowedRun(
+                run, directory, storage=self._storage, machines=self._machines, number=numbers[run]
+            )
+            self._settled.discard(run)
+            if numbers[run]:
+                self.begin(run)
+            self._quiet.stamps.setdefault(run, 0)
+
+    def _size(self, run: str) -> int:
+        return self._copies.held(run).size if self._copies is not None else 0
+
+    def _pass_over(self, run: str, directory: str) -> None:
+        """Another server takes it in, or has taken in all of it."""
+        self._backlog.forget(run)
+        with contextlib.suppress(OSError):
+            self._quiet.stamps[run] = stamp_of(directory)
+
+    def _let_go_of_lost(self) -> None:
+        """Of runs that are not ours any more nothing may be written, and nothing is remembered."""
+        if (numbers := self.leases.numbers()) is None:
+            return
+        for run in [run for run, followed in self._live.items() if numbers.get(run) != followed.number]:
+            for known in (self._live, self._projected, self._rows_put):
+                known.pop(run, None)
+            self._waiting = [each for each in self._waiting if each != run]
+            self._backlog.forget(run)
+            self._storage.series.let_go(run)
+            self.lost.add(run)
 
     def _advance(self, run: str, changes: dict[str, Change]) -> bool:
         """Read some of a run; whether there is more."""
@@ -366,6 +435,9 @@ class Ingest:
                 followed, row = self._projected.pop(run)
                 followed.has_kept(row)  # it is tried again when it is another
                 self._say_unreadable(run, reason_of(error))
+        if self._settled and self._copies is not None:
+            self._copies.settle(self._settled)
+        self._settled.clear()
         return done
 
     def _put(self, runs: list[str]) -> None:
@@ -401,3 +473,4 @@ class Ingest:
         self._quiet.stamps[run] = stamp_ns
         del self._live[run]
         self._rows_put.pop(run, None)
+        self._settled.add(run)  # once its row is there

@@ -1,6 +1,7 @@
 """The names of a run's uploaded files, written down in its directory: the index has them from here."""
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,11 @@ _decode = msgspec.json.Decoder(Named).decode
 def name_upload(directory: str, path: str, *, digest: str) -> None:
     """Write down a name, on disk when this returns; the blob must be sealed before. Raises OSError."""
     append_line(os.path.join(directory, NAME), _encode(Named(path=path, sha256=digest)))
+
+
+def lines_of(names: Mapping[str, str]) -> bytes:
+    """The file, with all of these. Pure."""
+    return b"".join(b"%b\n" % _encode(Named(path=path, sha256=digest)) for path, digest in names.items())
 
 
 def read_uploads(directory: str) -> dict[str, str]:

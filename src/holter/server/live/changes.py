@@ -3,9 +3,11 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
 import msgspec
+
+from holter.storage.changes import Change
 
 MOST_CHANGES = 20_000
 KEEP_ALIVE_S = 15.0
@@ -14,18 +16,6 @@ GATHERS_S = 0.1
 RESET, HELLO = "reset", "hello"
 Shown = Callable[[str, str], bool]
 """Whether somebody may know of a run of a project."""
-
-
-class Change(msgspec.Struct, frozen=True):
-    """Something new of one kind about one run."""
-
-    seq: int
-    kind: str
-    run: str
-    project: str
-    data: bytes
-    user: str | None = None
-    """The only one who is told of it; None for all."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -54,47 +44,41 @@ class Changes:
     def __init__(self, first_seq: int) -> None:
         self.seq = self.first_seq = first_seq
         self._lock = threading.Lock()
-        self._newest: OrderedDict[tuple[str, str], Change] = OrderedDict()
-        self._forgotten_seq = first_seq
+        self._newest: OrderedDict[tuple[str, str], tuple[int, Change]] = OrderedDict()
+        """By kind and what it is about, with its place in the order in which they came."""
+        self._place = 0
+        self._forgotten = (0, first_seq)
+        """The place and the highest number of what is not remembered."""
         self._readers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._is_closed = False
 
-    def note(self, kind: str, run: str, *, project: str, data: object, user: str | None = None) -> int:
-        """Take in a change; what it replaces is not sent any more. Returns its number, which a dict gets as `seq`.
+    def note(self, kind: str, run: str, *, project: str, data: object, user: str | None = None) -> None:
+        """Take in a change; what it replaces is not sent any more. A dict gets its number as `seq`.
 
         One that is about no run is about its project, for all or for one user.
         """
-        about = run or f"{project}\n{user}"
         with self._lock:
-            self.seq += 1
-            self._newest.pop((kind, about), None)
-            said = {**data, "seq": self.seq} if isinstance(data, dict) else data
-            self._newest[kind, about] = Change(self.seq, kind, run, project, msgspec.json.encode(said), user)
-            if len(self._newest) > MOST_CHANGES:
-                self._forgotten_seq = self._newest.popitem(last=False)[1].seq
-            readers = list(self._readers.items())
-            seq = self.seq
-        for event, loop in readers:
-            _wake(event, loop)
-        return seq
+            seq = self.seq + 1
+            self._keep([Change(seq, kind, run, project, encoded(data, seq), user)], seq)
 
     def seq_of(self, kind: str, run: str) -> int:
         """The number of the newest change; that of the beginning where there is none."""
         with self._lock:
-            change = self._newest.get((kind, run))
+            _, change = self._newest.get((kind, run), (0, None))
         return change.seq if change is not None else self.first_seq
+
+    def refresh(self) -> None:
+        """Know what others have said until now."""
+
+    def is_first(self, word: str) -> bool:
+        """Whether no other server has said this to people."""
+        return True
 
     def since(self, seq: int, wanted: Wanted) -> list[Change] | None:
         """What is newer than a number, the oldest first; None where some of it is forgotten."""
         with self._lock:
-            if seq < self._forgotten_seq or seq > self.seq:
-                return None
-            found = []
-            for change in reversed(self._newest.values()):
-                if change.seq <= seq:
-                    break
-                found.append(change)
-        return [change for change in reversed(found) if wanted.has(change)]
+            found = self._since(seq)
+        return None if found is None else [change for change in found if wanted.has(change)]
 
     async def follow(
         self,
@@ -111,22 +95,27 @@ class Changes:
         """
         event = asyncio.Event()
         self._readers[event] = asyncio.get_running_loop()
-        seq = self.seq if last_seq is None else last_seq
+        with self._lock:
+            place, seq = self._place, self.seq
+            found = [] if last_seq is None else self._since(last_seq)
         try:
             if last_seq is None:
                 yield _encode(HELLO, seq, b"{}")
+            before = seq if last_seq is None else last_seq
             while not self._is_closed and is_welcome():
-                event.clear()
-                now_seq = self.seq
-                found = self.since(seq, wanted)
                 if found is None:
-                    yield _encode(RESET, now_seq, b"{}")
-                elif found := _only(found, shown()):
-                    yield b"".join(_encode(change.kind, change.seq, change.data) for change in found)
+                    yield _encode(RESET, seq, b"{}")
+                elif told := _only(filter(wanted.has, found), shown()):
+                    # All of them have come with the last one.
+                    ids = [before] * (len(told) - 1) + [seq]
+                    yield b"".join(_encode(each.kind, at, each.data) for at, each in zip(ids, told, strict=True))
                     await asyncio.sleep(GATHERS_S)
-                seq = max([now_seq, *(change.seq for change in found or ())])
-                if not await _is_set(event, KEEP_ALIVE_S):
+                before = seq
+                if self._place == place and not await _is_set(event, KEEP_ALIVE_S):
                     yield b": keep-alive\n\n"
+                event.clear()
+                with self._lock:
+                    found, place, seq = self._behind(place), self._place, self.seq
         finally:
             self._readers.pop(event, None)
 
@@ -137,16 +126,53 @@ class Changes:
 
     def end_unwelcome(self) -> None:
         """Let the streams of those who are not welcome any more end now, and not with the next change."""
-        for event, loop in list(self._readers.items()):
-            _wake(event, loop)
+        self._wake_readers()
 
     def close(self) -> None:
         """Let every stream end. Idempotent."""
         self._is_closed = True
-        self.end_unwelcome()
+        self._wake_readers()
+
+    def _keep(self, changes: Collection[Change], seq: int) -> None:
+        """Remember changes, and that all are known up to a number. With the lock."""
+        for change in changes:
+            about = (change.kind, change.about)
+            self._newest.pop(about, None)
+            self._place += 1
+            self._newest[about] = (self._place, change)
+            if len(self._newest) > MOST_CHANGES:
+                _, (place, gone) = self._newest.popitem(last=False)
+                self._forgotten = (place, max(self._forgotten[1], gone.seq))
+        self.seq = seq
+        if changes:
+            self._wake_readers()
+
+    def _since(self, seq: int) -> list[Change] | None:
+        if not self._forgotten[1] <= seq <= self.seq:
+            return None
+        return [change for _, change in self._newest.values() if change.seq > seq]
+
+    def _behind(self, place: int) -> list[Change] | None:
+        if place < self._forgotten[0]:
+            return None
+        found = []
+        for at, change in reversed(self._newest.values()):
+            if at <= place:
+                break
+            found.append(change)
+        return found[::-1]
+
+    def _wake_readers(self) -> None:
+        for event, loop in list(self._readers.items()):
+            _wake(event, loop)
 
 
-def _only(changes: list[Change], shown: Shown) -> list[Change]:
+def encoded(data: object, seq: int = 0) -> bytes:
+    """What is said, with its number where that is known."""
+    return msgspec.json.encode({**data, "seq": seq} if isinstance(data, dict) and seq else data)
+
+
+def _only(changes: Iterable[Change], shown: Shown) -> list[Change]:
     return [change for change in changes if shown(change.run, change.project)]
 
 

@@ -33,6 +33,7 @@ LOOK_EVERY_S = 1.0
 # New evidence about a death may come for so long.
 REMEMBERED_S = 600.0
 MOST_OPEN = 10_000
+TAKEN_IN_WITHIN_S, LOOK_AGAIN_S = 5.0, 0.1
 
 
 class Follower(threading.Thread):
@@ -66,6 +67,11 @@ class Follower(threading.Thread):
         self._is_leaving = threading.Event()
         self._looked_at = 0.0
         self._complain = complain
+        self.look: Callable[[RunRow], None] = lambda row: None
+        """Called for a run that has said something lasting."""
+        self.call_others: Callable[[], None] = lambda: None
+        """Called where other servers may have to take something in."""
+        ingest.begin = self._begin
 
     def run(self) -> None:
         """Until `close`."""
@@ -110,8 +116,17 @@ class Follower(threading.Thread):
     def take_in(self, run: str) -> None:
         """Have what was just written to a run's directory read now. Waits for it, a few seconds at most."""
         self._ingest.announce(run)
+        before = self._version(run)
+        with contextlib.suppress(StorageError, OSError):  # the next one takes it along
+            self._ingest.send(run)
+        if self._ingest.leases.is_elsewhere(run):
+            self.call_others()
+            deadline = time.monotonic() + TAKEN_IN_WITHIN_S
+            while self._version(run) == before and time.monotonic() < deadline:
+                time.sleep(LOOK_AGAIN_S)
+            return
         with contextlib.suppress(TimeoutError):  # then it comes with a later tick
-            self.call(lambda: self._attempt(lambda: self._tell(self._ingest.take_in(run)))).result(5)
+            self.call(lambda: self._attempt(lambda: self._tell(self._ingest.take_in(run)))).result(TAKEN_IN_WITHIN_S)
 
     def forget(self, run: str) -> None:
         """Take a run that was deleted out of the index, and say so. Only within `call`. Raises StorageError."""
@@ -125,6 +140,12 @@ class Follower(threading.Thread):
         self._calls.put(lambda: None)
         if self.is_alive():
             self.join()
+
+    def _version(self, run: str) -> int:
+        with contextlib.suppress(StorageError):
+            row = self._storage.runs.get(run)
+            return row.version if row is not None else -1
+        return -1
 
     def _next_at(self, soon_at: float, ticked_at: float) -> float:
         """When to look again: at the latest with the next tick."""
@@ -172,6 +193,7 @@ class Follower(threading.Thread):
 
     def _tick(self) -> None:
         self._tell(self._ingest.tick())
+        self._forget_lost()
         self._tell_removed()
         now = time.monotonic()
         if now - self._looked_at < LOOK_EVERY_S:
@@ -189,6 +211,13 @@ class Follower(threading.Thread):
             del self._died[run]
             if run not in self._open:
                 self._shown.pop(run, None)
+
+    def _forget_lost(self) -> None:
+        """Another server tells of them from now on."""
+        while self._ingest.lost:
+            run = self._ingest.lost.pop()
+            for known in (self._open, self._shown, self._died, self._early):
+                known.pop(run, None)
 
     def _tell_removed(self) -> None:
         while self._ingest.removed:
@@ -208,9 +237,12 @@ class Follower(threading.Thread):
             return
         self._show(run, row)
         if change.rows:
-            self._changes.note("rows", run, project=row.project, data={"run": run, "rows": change.rows})
+            told = {"run": run, "project": row.project, "rows": change.rows}
+            self._changes.note("rows", run, project=row.project, data=told)
         if change.lines:
             self._changes.note("console", run, project=row.project, data={"run": run, "lines": change.lines})
+        if change.records:
+            self.look(row)
         if change.records and run in self._died:
             self._verdicts.look(run, row.project)
 
@@ -235,12 +267,22 @@ class Follower(threading.Thread):
         if not is_open and run not in self._died:
             del self._shown[run]
 
+    def _begin(self, run: str) -> None:
+        """A run that died with the server that took it in has died for those who are told, too."""
+        row = self._storage.runs.get(run)
+        if row is not None and row.state == RUNNING and run not in self._open:
+            self._keep_open(row)
+
+    def _keep_open(self, row: RunRow) -> None:
+        self._open[row.id] = row
+        self._shown[row.id] = brief_of(row.at(self._clock.now_ns(), self._ingest.lateness))
+
     def _find_open(self) -> None:
         # At a moment at which nobody can be late.
         query = RunQuery(now_ns=0, where=Compare("state", "=", RUNNING), count=MOST_OPEN, is_counted=False)
         for row in self._storage.runs.query(query).runs:
-            self._open[row.id] = row
-            self._shown[row.id] = brief_of(row.at(self._clock.now_ns(), self._ingest.lateness))
+            if not self._ingest.leases.is_elsewhere(row.id):
+                self._keep_open(row)
 
 
 def _same(one: RunBrief, other: RunBrief) -> bool:

@@ -58,11 +58,15 @@ class Verdicts:
         self._causes: dict[str, tuple[Any, ...]] = {}
         self._waiting: set[str] = set()
         self._asked: set[str] | None = set() if asks_again else None
+        self.tell: Callable[[RunRow, dict[str, Any]], None] = lambda row, said: None
+        """Gets a run and what is said of its end, where that is new."""
+        self.bring: Callable[[str], None] = lambda run: None
+        """Has all of a run lie in its directory, where it may lie elsewhere. Raises StorageError, OSError."""
         self._worker = ThreadPoolExecutor(1, "holter-verdicts")
 
     def load(self, run: str) -> LoadedRun:
         """All that the journals say about a run, and the cause. Raises NoRun, JournalError, OSError."""
-        directory = self.directory(run)
+        directory = self.files(run)
         loaded = None
         with contextlib.suppress(FileNotFoundError):
             digests = read_digests(directory)
@@ -91,6 +95,7 @@ class Verdicts:
                 break
             time.sleep(POLL_S)
         # Of a run that lives, finished, or whose end nobody has seen, none is kept.
+        self.bring(run)
         catalog = Catalog(self._data, self._lateness(), now_ns=lambda digests: self._their_now(run, digests))
         return as_json(self._judged(catalog.load(run)))
 
@@ -99,6 +104,12 @@ class Verdicts:
         if not is_run_id(run):
             raise NoRun(f"there is no run {run[:128]!r}")
         return run_directory(self._data, run)
+
+    def files(self, run: str) -> str:
+        """The same, with all files that there are. Raises NoRun, StorageError, OSError."""
+        directory = self.directory(run)
+        self.bring(run)
+        return directory
 
     def look(self, run: str, project: str) -> None:
         """Find out why a run ended, and announce it where that is new. Returns at once."""
@@ -160,6 +171,8 @@ class Verdicts:
             self._causes[run] = word
             data = {name: said[name] for name in ("run", "state", "cause", "confidence", "title")}
             self._changes.note("verdict", run, project=project, data=data)
+            if (row := self._row(run)) is not None:
+                self.tell(row.at(time.time_ns(), self._lateness()), said)
 
 
 def _has_died(row: RunRow) -> bool:

@@ -40,6 +40,8 @@ class RunBrief(msgspec.Struct, kw_only=True):
     """By how much the server's clock is ahead of the one by which a running run says when it began."""
     trouble: str = ""
     """Why the run can't be shown, where its state is `unreadable`."""
+    warning: str = ""
+    """What a guard of a running one warned of that still holds."""
     mark: Mark | None = None
     colour: int | None = None
     """The slot of the palette that its lines have, from 0 to 7; None where the one that was told before holds."""

@@ -11,6 +11,7 @@ import msgspec
 
 from holter.errors import NoRun, UsageError
 from holter.journal.kept_files import PARTIAL
+from holter.journal.spool import FOLDER as SPOOL
 from holter.journal.stop_request import NAME as STOP_REQUEST
 from holter.storage.opening import Storage
 
@@ -103,7 +104,9 @@ def media_of(path: str) -> str:
 def _in_directory(directory: str) -> Iterator[RunFile]:
     count = 0
     for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (folder, name) != (directory, SPOOL)
+        )
         for name in sorted(names):
             full = os.path.join(folder, name)
             try:

@@ -12,7 +12,7 @@ from holter.errors import UsageError
 from holter.journal.kept_files import replace_for_good
 from holter.server.security.keys import Scope, digest
 from holter.server.security.oidc import Identity
-from holter.server.security.private_files import locked
+from holter.server.security.private_files import Alone, locked
 from holter.server.security.rights import Bounds, ProjectKind, ProjectRights, Role, Roll, Share, User, UserKind
 
 MOST_USERS = 10_000
@@ -28,8 +28,9 @@ _decode = msgspec.json.Decoder(Roll).decode
 class Accounts:
     """What one file says. Thread-safe; other processes may change it, which is seen with the next look."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, alone: Alone = locked) -> None:
         self._path = path
+        self._alone = alone
         self._lock = threading.Lock()
         self._stamp = (0, 0)
         self._roll = Roll()
@@ -193,7 +194,7 @@ class Accounts:
         self._change(remove)
 
     def _change(self, change: Callable[[Roll], Roll]) -> None:
-        with locked(self._path):
+        with self._alone(self._path):
             replace_for_good(self._path, msgspec.json.format(msgspec.json.encode(change(self.roll))))
 
 

@@ -26,7 +26,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Act).decode
+decode_act = msgspec.json.Decoder(Act).decode
 
 
 class Audit:
@@ -50,7 +50,7 @@ class Audit:
             with open(self._path, "rb") as file:
                 for line in file:
                     with contextlib.suppress(msgspec.MsgspecError):
-                        yield _decode(line)
+                        yield decode_act(line)
         except FileNotFoundError:
             return
 

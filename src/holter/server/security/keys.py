@@ -12,7 +12,7 @@ import msgspec
 
 from holter.errors import UsageError
 from holter.journal.kept_files import replace_file
-from holter.server.security.private_files import locked
+from holter.server.security.private_files import Alone, locked
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
@@ -54,8 +54,11 @@ _decode = msgspec.json.Decoder(_File).decode
 class KeyRing:
     """The keys in one file. Thread-safe; other processes may add and revoke keys, which is seen with the next look."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, *, alone: Alone = locked) -> None:
+        self.path = path
+        self._alone = alone
+        self.newest: Callable[[], None] = lambda: None
+        """Called where a key is not known: another server may have made it a moment ago. Raises StorageError."""
         self._lock = threading.Lock()
         self._stamp = (0, 0)
         self._keys: dict[str, Key] = {}
@@ -101,31 +104,33 @@ class KeyRing:
         """The key that a text is; takes the same time whatever is wrong with it."""
         prefix, _, rest = text.partition("_")
         name, _, secret = rest.partition("_")
-        key = self._read().get(name)
+        if (key := self._read().get(name)) is None:
+            self.newest()
+            key = self._read().get(name)
         expected = key.digest if key is not None else digest("")
         is_right = hmac.compare_digest(digest(secret), expected)
         return key if is_right and prefix == _PREFIX else None
 
     def _change(self, change: Callable[[list[Key]], list[Key]]) -> None:
-        with locked(self._path):
+        with self._alone(self.path):
             keys = change(list(self._read().values()))
             if len(keys) > MOST_KEYS:
                 raise UsageError(f"there are {MOST_KEYS} keys already: revoke some that nobody uses")
-            replace_file(self._path, msgspec.json.format(msgspec.json.encode(_File(keys))))
+            replace_file(self.path, msgspec.json.format(msgspec.json.encode(_File(keys))))
 
     def _read(self) -> dict[str, Key]:
         try:
-            status = os.stat(self._path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             return {}
         stamp = (status.st_mtime_ns, status.st_ino)
         with self._lock:
             if stamp != self._stamp:
-                with open(self._path, "rb") as file:
+                with open(self.path, "rb") as file:
                     try:
                         self._keys = {key.id: key for key in _decode(file.read()).keys}
                     except msgspec.MsgspecError as error:
-                        raise UsageError(f"{self._path} can't be read as keys ({error}): restore it") from error
+                        raise UsageError(f"{self.path} can't be read as keys ({error}): restore it") from error
                 self._stamp = stamp
             return self._keys
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterator
+from typing import Protocol
 
 import msgspec
 
@@ -9,6 +10,8 @@ from holter.errors import Refused
 from holter.journal.line_files import append_line
 
 MOST_ID = 128
+OWNERS = "access/owners/"
+"""What the name of a run begins with in a book."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,6 +27,22 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_of(self, project: str | None) -> bool:
         """Whether it may be a run of that project; one of them may not be known."""
         return not project or not self.project or self.project == project
+
+
+class OwnerBook(Protocol):
+    """What all servers say of runs."""
+
+    def add(self, name: str, data: bytes) -> bytes | None:
+        """Say something that can be said once; returns what another server has said before. Raises StorageError."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Say it anew. Raises StorageError."""
+
+    def has(self, name: str) -> bool:
+        """Whether somebody has said it, as far as this server knows."""
+
+    def follow(self, learn: Callable[[bytes], None]) -> None:
+        """Have somebody told what servers say, now and from now on. Raises StorageError, OSError."""
 
 
 class Sender(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +66,7 @@ class Owners:
     Args:
         journals: those that are kept of a run.
         is_taken: whether an id can't be given to a new run, though nobody is known to own it.
+        book: where other servers look as well.
     """
 
     def __init__(
@@ -55,8 +75,10 @@ class Owners:
         *,
         journals: Callable[[str], Collection[str]],
         is_taken: Callable[[str], bool],
+        book: OwnerBook | None = None,
     ) -> None:
         self._path = path
+        self._book = book
         self._journals = journals
         self._is_taken = is_taken
         self._lock = threading.Lock()
@@ -85,14 +107,13 @@ class Owners:
         that was there before anybody kept owners and of which the sender has a journal; else a new one.
         """
         with self._lock:
-            found = self._find(sender) or self._find_granted(sender, has_grant)
-            if found is None:
+            while (found := self._find(sender) or self._find_granted(sender, has_grant)) is None:
                 run = (
                     sender.run if self._is_free(sender.run) or self._is_orphan_of(sender) else self._new_id(sender.run)
                 )
                 asked = "" if run == sender.run else sender.run
-                self._keep(Owner(run=run, user=sender.user, project=sender.project or "", asked=asked))
-                return run
+                if self._begin(Owner(run=run, user=sender.user, project=sender.project or "", asked=asked)):
+                    return run
             if found.user == sender.user and sender.project and not found.project:
                 self._keep(msgspec.structs.replace(found, project=sender.project))
             return found.run
@@ -111,7 +132,7 @@ class Owners:
         if run not in self._owners:
             with self._lock:
                 if run not in self._owners:
-                    self._keep(Owner(run=run, user=user))
+                    self._begin(Owner(run=run, user=user))
         self.check(user, run, has_grant=has_grant)
 
     def check(self, user: str, run: str, *, has_grant: Callable[[str], bool] = lambda run: False) -> None:
@@ -158,7 +179,36 @@ class Owners:
                 return name
             number += 1
 
+    def share(self) -> None:
+        """Learn what other servers say, now and from now on, and tell them what only this one knows.
+
+        Raises StorageError, OSError.
+        """
+        if self._book is None:
+            return
+        self._book.follow(self.learn)
+        for owner in list(self._owners.values()):
+            if not self._book.has(OWNERS + owner.run):
+                self._begin(owner)
+
+    def learn(self, data: bytes) -> None:
+        """What another server says of a run. Raises OSError."""
+        with self._lock:
+            if self._owners.get((owner := _decode(data)).run) != owner:
+                self._write(owner)
+
+    def _begin(self, owner: Owner) -> bool:
+        """Keep whose a run is of which nobody knew that; false where another server has just said so."""
+        said = self._book.add(OWNERS + owner.run, _encode(owner)) if self._book is not None else None
+        self._write(_decode(said) if said is not None else owner)
+        return said is None
+
     def _keep(self, owner: Owner) -> None:
+        if self._book is not None:
+            self._book.put(OWNERS + owner.run, _encode(owner))
+        self._write(owner)
+
+    def _write(self, owner: Owner) -> None:
         append_line(self._path, _encode(owner))
         self._owners[owner.run] = owner
         self._note_name(owner)

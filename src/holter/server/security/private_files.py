@@ -4,17 +4,20 @@ import contextlib
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 from holter.journal.kept_files import replace_file
 from holter.journal.rundir import make_private
 
 SECRET_BYTES = 32
+Alone = Callable[[str], AbstractContextManager[None]]
+"""Within it, nobody else changes the file of a path."""
 
 
-def read_secret(path: str) -> bytes:
+def read_secret(path: str, alone: Alone | None = None) -> bytes:
     """The secret of a data directory, made where there is none. Raises OSError."""
-    with locked(path):
+    with (alone or locked)(path):
         try:
             with open(path, "rb") as file:
                 found = file.read()

@@ -6,14 +6,19 @@ from typing import Any
 import msgspec
 
 from holter.errors import (
+    AliasMoved,
+    ArtifactDamaged,
     DigestMismatch,
     FilterError,
     HolterError,
     JournalError,
     NewerStorage,
+    NoArtifact,
     NoBlob,
     NoRun,
+    NotSealed,
     OffsetGap,
+    PiecesMissing,
     Refused,
     StorageDamaged,
     StorageError,
@@ -55,6 +60,11 @@ class Problem(msgspec.Struct, frozen=True):
 _STATUS: tuple[tuple[type[HolterError], int, str], ...] = (
     (NoRun, 404, "look at the list of runs"),
     (NoBlob, 404, ""),
+    (ArtifactDamaged, 422, "`holter artifact verify` lists all such"),
+    (NoArtifact, 404, "look at the list of artifacts"),
+    (AliasMoved, 409, "look who has it now"),
+    (PiecesMissing, 409, "send those pieces again"),
+    (NotSealed, 422, ""),
     (UsageError, 400, ""),
     (Unreadable, 422, "upgrade holter; if that does not help, report it"),
     (JournalError, 422, "send the journal from its beginning, as its file has it"),
@@ -77,7 +87,7 @@ def problem_of(error: HolterError | OSError) -> tuple[int, Problem, int | None]:
         case StorageDamaged():
             do = "stop the server and start it again, or run `holter server rebuild`; nothing is lost"
             return 503, Problem(Error(str(error), "the index is damaged; the journals are not", do)), RETRY_S
-        case StorageError() if not isinstance(error, NoBlob | DigestMismatch | NewerStorage):
+        case StorageError() if not isinstance(error, NoBlob | DigestMismatch | NewerStorage | ArtifactDamaged):
             return 503, Problem(Error(str(error), do="try again")), RETRY_S
         case OSError():
             status = 503 if error.errno in _PASSING else 404 if isinstance(error, FileNotFoundError) else 500

@@ -4,25 +4,15 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from holter.errors import DigestMismatch, NoBlob, UsageError
+from holter.errors import DigestMismatch, NoBlob
 from holter.journal.rundir import make_private, sync_directory
-from holter.storage.embedded.database import Database
 from holter.storage.embedded.full_disk import full_disk_told
+from holter.storage.tables.blob_names import BlobNames, check_digest
 
-SCRIPTS = (
-    """
-    CREATE TABLE name (run TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (run, path))
-        WITHOUT ROWID;
-    CREATE INDEX name_digest ON name (digest);
-    """,
-)
-NAMES_OF_BLOBS = "blobs.db"
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20
 # Whoever began to send a blob and did not come back for so long does not: its file has changed since.
 ABANDONED_S = 7 * 86400.0
@@ -31,12 +21,12 @@ ABANDONED_S = 7 * 86400.0
 class DirectoryBlobs:
     """The port `BlobStore`. A file is written under another name, synced, and renamed when it is complete."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, names: BlobNames) -> None:
         self._directory = os.path.join(directory, "blobs")
         self._staging = os.path.join(self._directory, "staging")
         make_private(self._staging)
         _remove_abandoned(self._staging)
-        self._database = Database(os.path.join(directory, NAMES_OF_BLOBS), SCRIPTS)
+        self._names = names
 
     def stage(self, digest: str, data: bytes, *, offset: int) -> int:
         """Add bytes of a blob that is being received."""
@@ -99,47 +89,30 @@ class DirectoryBlobs:
 
     def attach(self, run: str, names: Mapping[str, str]) -> None:
         """Give blobs names in a run."""
-        with self._database.write() as connection:
-            missing = [digest for digest in names.values() if self.size(digest) is None]
-            if missing:
-                raise NoBlob(f"there is no blob {missing[0]}: stage and seal it first")
-            connection.executemany(
-                "INSERT OR REPLACE INTO name (run, path, digest) VALUES (?, ?, ?)",
-                [(run, path, digest) for path, digest in names.items()],
-            )
+        self._names.attach(run, names, is_there=lambda digest: self.size(digest) is not None)
 
     def attached(self, run: str) -> dict[str, str]:
         """The digests of a run's blobs by name."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute("SELECT path, digest FROM name WHERE run = ? ORDER BY path", (run,)).fetchall()
-            )
+        return self._names.attached(run)
 
     def delete(self, run: str) -> None:
         """Forget the run's names, and the blobs that nobody else names."""
-        with self._database.write() as connection:
-            digests = connection.execute("SELECT DISTINCT digest FROM name WHERE run = ?", (run,)).fetchall()
-            connection.execute("DELETE FROM name WHERE run = ?", (run,))
-            left = [
-                digest
-                for [digest] in digests
-                if not connection.execute("SELECT 1 FROM name WHERE digest = ? LIMIT 1", (digest,)).fetchone()
-            ]
-            # Inside the transaction: nobody can give it a name between the look and the unlink.
-            for digest in left:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._path(digest))
+        self._names.delete(run, remove=self._remove)
 
     def close(self) -> None:
         """Idempotent."""
-        self._database.close()
+        self._names.close()
+
+    def _remove(self, digest: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(digest))
 
     def _path(self, digest: str) -> str:
-        _check(digest)
+        check_digest(digest)
         return os.path.join(self._directory, digest[:2], digest[2:])
 
     def _staged(self, digest: str) -> str:
-        _check(digest)
+        check_digest(digest)
         return os.path.join(self._staging, digest)
 
 
@@ -160,11 +133,6 @@ def _is_at(path: str, file: BinaryIO) -> bool:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
-
-
-def _check(digest: str) -> None:
-    if not _DIGEST.fullmatch(digest):
-        raise UsageError(f"a blob's name is its SHA-256 in 64 lower-case hexadecimal digits, not {digest[:80]!r}")
 
 
 def _digest_of(file: BinaryIO) -> str:

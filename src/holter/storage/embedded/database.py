@@ -6,12 +6,12 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 
 from holter.errors import NewerStorage, StorageDamaged, StorageError, StorageFailing, StorageFull
 from holter.journal.rundir import make_private
+from holter.storage.tables.database import Connection
 
 BUSY_S = 30.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -31,7 +31,7 @@ _PRAGMAS = (
 )
 
 
-class Database:
+class SqliteDatabase:
     """Thread-safe. Other processes may have the same file open; a writer waits for theirs.
 
     Args:
@@ -54,10 +54,10 @@ class Database:
                 raise
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self, *alone: str) -> Iterator[sqlite3.Connection]:
         """A transaction that is kept as a whole when the block ends, and not at all where it raises.
 
-        Raises StorageFull, StorageFailing, StorageDamaged.
+        There is one at a time, whatever it is about. Raises StorageFull, StorageFailing, StorageDamaged.
         """
         with self._lock, self._translated():
             self.writer.execute("BEGIN IMMEDIATE")
@@ -84,6 +84,20 @@ class Database:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("COMMIT")
                 self._idle.append(connection)
+
+    @property
+    def is_shared(self) -> bool:
+        """Another process may write here, but no run is taken in by two."""
+        return False
+
+    def moment(self, connection: Connection) -> tuple[int, int]:
+        """Each connection counts for itself what others changed."""
+        [version] = connection.execute("PRAGMA data_version").fetchone()
+        return id(connection), version
+
+    def fitting(self, name: str) -> str:
+        """Every name fits."""
+        return name
 
     def close(self) -> None:
         """Idempotent; nobody may be reading any more."""
@@ -163,14 +177,6 @@ class Database:
         """Damage in the middle of a file is not seen when it is opened: the next one to open it must know of it."""
         with contextlib.suppress(OSError):  # a disk that takes nothing any more
             os.close(os.open(self.path + DAMAGED, os.O_CREAT | os.O_CLOEXEC, 0o600))
-
-
-def fetch_one(cursor: sqlite3.Cursor) -> tuple[Any, ...]:
-    """The row to which another one points. Raises StorageDamaged where it is gone."""
-    row: tuple[Any, ...] | None = cursor.fetchone()
-    if row is None:
-        raise StorageDamaged("what a row points at is gone")
-    return row
 
 
 def discard(path: str) -> None:

@@ -37,14 +37,26 @@ class DirectorySettings:
 
     def get(self, project: str, owner: str) -> Sets:
         """All sets of an owner in a project."""
-        path = self._path(project, owner)
         try:
-            with open(path, "rb") as file:
-                return _decode(file.read()).sets
+            return self._read(self._path(project, owner)).sets
         except FileNotFoundError:
             return {}
+
+    def _read(self, path: str) -> _File:
+        try:
+            with open(path, "rb") as file:
+                return _decode(file.read())
         except msgspec.MsgspecError as error:
             raise StorageFailing(f"{path} can't be read as settings ({error}): restore it, or remove it") from error
+
+    def owners(self) -> list[tuple[str, str]]:
+        """All who have set something."""
+        found = []
+        for name in os.listdir(self._directory):
+            if name.endswith(".json") and not name.startswith("."):
+                each = self._read(os.path.join(self._directory, name))
+                found.append((each.project, each.owner))
+        return sorted(found)
 
     def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings."""

@@ -5,37 +5,51 @@ shares memory between processes, and network file systems do not.
 """
 
 import os
+from collections.abc import Callable
 
 from holter.errors import UsageError
-from holter.storage.embedded.blobs import NAMES_OF_BLOBS, DirectoryBlobs
-from holter.storage.embedded.console import SqliteConsole
-from holter.storage.embedded.database import discard, is_sound
-from holter.storage.embedded.runs import SqliteRuns
-from holter.storage.embedded.series import SqliteSeries
+from holter.storage.embedded import schema
+from holter.storage.embedded.blobs import DirectoryBlobs
+from holter.storage.embedded.database import SqliteDatabase, discard, is_sound
 from holter.storage.embedded.settings import DirectorySettings
+from holter.storage.tables.blob_names import BlobNames
+from holter.storage.tables.console import ConsoleTables
+from holter.storage.tables.media import MediaTables
+from holter.storage.tables.runs import RunTables
+from holter.storage.tables.series import SeriesTables
 
-TEST_URL = "sqlite:{directory}"
-INDEX_FILES = ("runs.db", "series.db", "console.db")
+INDEX_FILES = ("runs.db", "series.db", "console.db", "media.db")
+NAMES_OF_BLOBS = "blobs.db"
 
 
-def open_runs(url: str) -> SqliteRuns:
+def open_runs(url: str) -> RunTables:
     """The runs."""
-    return SqliteRuns(_directory(url))
+    return RunTables(SqliteDatabase(os.path.join(_directory(url), "runs.db"), schema.RUNS))
 
 
-def open_series(url: str) -> SqliteSeries:
+def open_series(url: str) -> SeriesTables:
     """The series."""
-    return SqliteSeries(_directory(url))
+    return SeriesTables(SqliteDatabase(os.path.join(_directory(url), "series.db"), schema.SERIES))
 
 
-def open_console(url: str) -> SqliteConsole:
+def open_console(url: str) -> ConsoleTables:
     """The console and the events."""
-    return SqliteConsole(_directory(url))
+    return ConsoleTables(SqliteDatabase(os.path.join(_directory(url), "console.db"), schema.CONSOLE))
 
 
-def open_blobs(url: str) -> DirectoryBlobs:
-    """The blobs."""
-    return DirectoryBlobs(_directory(url))
+def open_media(url: str) -> MediaTables:
+    """The media."""
+    return MediaTables(SqliteDatabase(os.path.join(_directory(url), "media.db"), schema.MEDIA))
+
+
+def open_blobs(url: str, names: Callable[[], BlobNames]) -> DirectoryBlobs:
+    """The blobs, and their names beside them."""
+    return DirectoryBlobs(_directory(url), open_blob_names(url))
+
+
+def open_blob_names(url: str) -> BlobNames:
+    """The names of blobs, wherever those are."""
+    return BlobNames(SqliteDatabase(os.path.join(_directory(url), NAMES_OF_BLOBS), schema.BLOB_NAMES))
 
 
 def open_settings(url: str) -> DirectorySettings:

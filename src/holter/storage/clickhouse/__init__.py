@@ -1,0 +1,1 @@
+"""What the engine `clickhouse:` is made of."""

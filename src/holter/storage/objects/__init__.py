@@ -1,0 +1,1 @@
+"""What keeps bytes in an object store."""

@@ -1,0 +1,1 @@
+"""The ports in tables of a database that speaks SQL: the same statements for SQLite and PostgreSQL."""
