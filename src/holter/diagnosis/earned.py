@@ -3,8 +3,8 @@
 CONFIDENCES = {
     "named": 0.999,
     "counted": 0.999,
-    "consistent": 0.873,
-    "likely": 0.821,
-    "inferred": 0.821,
+    "consistent": 0.883,
+    "likely": 0.883,
+    "inferred": 0.822,
     "remote": 0.322,
 }

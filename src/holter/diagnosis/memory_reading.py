@@ -2,8 +2,11 @@
 
 from holter.diagnosis.phrases.tags import tags_in
 from holter.model.evidence import Evidence, MemoryLevel
+from holter.model.warning_records import GpuRefused
 
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+REFUSED_WITHIN_NS = 30 * 10**9
+"""Whoever unwinds a stack after a refusal, saves and reports is through by then."""
 NEAR = 0.95
 """A cgroup whose use touched this share of its limit ran into it: Linux counts in batches of pages."""
 
@@ -40,6 +43,13 @@ def unused_in_pieces(message: str) -> str:
     if asked is None or unused is None or told_bytes(*unused.groups()) < told_bytes(*asked.groups()):
         return ""
     return f"{unused[1]} {unused[2]}"
+
+
+def last_refusal(evidence: Evidence) -> GpuRefused | None:
+    """What torch's allocator looked like when it raised what ended the program; None where it did not tell."""
+    raised, refusals = evidence.subject.raised, evidence.gpu_refusals
+    is_near = raised is not None and refusals and 0 <= raised.at_ns - refusals[-1].at_ns < REFUSED_WITHIN_NS
+    return refusals[-1] if is_near else None
 
 
 def told_bytes(number: str, unit: str) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from holter.model import amounts
 from holter.model.evidence import End
 from holter.model.state import signal_name
 
@@ -9,23 +10,7 @@ _SURE = ((0.97, "certain"), (0.9, "almost certain"), (0.75, "likely"), (0.5, "mo
 """From which confidence on a verdict is called so."""
 MOST_TOLD = 0.99
 """Nothing is told as 100 %: what was never wrong yet may be so tomorrow."""
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def size(count: float) -> str:
-    """Bytes with three significant digits at most: `512 B`, `7.1 GiB`, `140 GiB`."""
-    for unit in _UNITS:
-        if abs(count) < 1024 or unit == _UNITS[-1]:
-            break
-        count /= 1024
-    return f"{count:.0f} {unit}" if unit == "B" or abs(count) >= 99.95 else f"{count:.1f} {unit}"
-
-
-def seconds(length: float) -> str:
-    """`0.4 s`, `12 s`, `3 min`, `2.5 h`."""
-    if length < 120:
-        return f"{length:.1f} s" if length < 10 else f"{length:.0f} s"
-    return f"{length / 60:.0f} min" if length < 7200 else f"{length / 3600:.1f} h"
+size, seconds = amounts.size, amounts.seconds
 
 
 def how_sure(confidence: float) -> str:

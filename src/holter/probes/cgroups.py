@@ -44,6 +44,13 @@ def find_chain(pid: int, controller: str, *, proc: str = PROC) -> Chain:
     return Chain(is_unified=True, directories=_directories(members.get(UNIFIED, "/"), of_v2))
 
 
+def is_frozen(pid: int, *, proc: str = PROC) -> bool:
+    """Whether somebody has frozen the container of a process, or one above it."""
+    chain = find_chain(pid, "freezer", proc=proc)
+    file, mark = ("cgroup.events", b"frozen 1") if chain.is_unified else ("freezer.state", b"FROZEN")
+    return any(mark in (read_file(f"{directory}/{file}") or b"") for directory in chain.directories)
+
+
 def parse_memberships(text: bytes) -> dict[str, str]:
     """Return the path in each controller's hierarchy, from a `/proc/PID/cgroup`."""
     members = {}

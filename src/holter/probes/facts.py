@@ -76,10 +76,12 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
     """
     hints = hints or Hints()
     program = _look_at(pid, hints, proc)
+    may_keep_code = not _is_on(program.environment, "WANDB_DISABLE_CODE")
+    may_ask_git = not _is_on(program.environment, "WANDB_DISABLE_GIT")
     source = find_source(
         program.command, program.environment, cwd=program.cwd or "", main_file=_main_file(program, hints)
     )
-    git, diff = (read_git(program.cwd) if program.cwd else None) or (None, None)
+    git, diff = (read_git(program.cwd) if program.cwd and may_ask_git else None) or (None, None)
     facts = {
         **_host(proc),
         **_limits(program, proc),
@@ -95,10 +97,14 @@ def collect_facts(pid: int, hints: Hints | None = None, *, proc: str = PROC) -> 
         "git": _describe_git(git, diff),
     }
     files = {
-        SCRIPT_FILE: masked(source.text, is_code=True) if source else b"",
-        DIFF_FILE: masked_patch(diff.text) if diff else b"",
+        SCRIPT_FILE: masked(source.text, is_code=True) if source and may_keep_code else b"",
+        DIFF_FILE: masked_patch(diff.text) if diff and may_keep_code else b"",
     }
     return Findings(cast("dict[str, Any]", _as_utf8(facts)), {name: text for name, text in files.items() if text})
+
+
+def _is_on(environment: Mapping[str, str], name: str) -> bool:
+    return environment.get(name, "").strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def _look_at(pid: int, hints: Hints, proc: str) -> _Program:

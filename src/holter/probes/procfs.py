@@ -84,6 +84,12 @@ def read_stat(pid: int, proc: str = PROC) -> Stat | None:
     return parse_stat(text) if text else None
 
 
+def read_schedule(pid: int, proc: str = PROC) -> tuple[float, float]:
+    """For how many seconds the main thread has run, and how long it waited for a core; NaN where nobody counts."""
+    fields = (read_file(f"{proc}/{pid}/schedstat") or b"").split()
+    return (int(fields[0]) / 1e9, int(fields[1]) / 1e9) if len(fields) == 3 else (float("nan"), float("nan"))
+
+
 def parse_stat(text: bytes) -> Stat:
     """Take a `/proc/PID/stat` line apart; the command name in it may hold spaces and parentheses."""
     fields = text[text.rindex(b")") + 2 :].split()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from holter.model.clock import Clock
 from holter.model.evidence import ALL_ASKED, Asked, Surroundings, Unseen
 from holter.model.finding import Finding
-from holter.model.records import Record
+from holter.model.record import Record
 from holter.model.state import FINISHED, RUNNING, Lateness
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.scene import Death, Scene

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
-from holter.model.records import Record
+from holter.model.record import Record
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.counters import CgroupCounters, read_host_kills
 from holter.probes.procfs import PROC, read_file, read_stat

@@ -3,13 +3,15 @@
 import hashlib
 import os
 import stat
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 
 import msgspec
 
 from holter.errors import Refused
 from holter.journal.kept_files import PARTIAL
+from holter.journal.spool import FOLDER as SPOOL
 from holter.journal.stop_request import NAME as STOP_REQUEST
+from holter.model.media_records import FOLDER
 from holter.sidecar.sending import TEXT
 from holter.wire.batches import MEDIA_TYPE, HeldFile
 from holter.wire.connection import Connection, quoted
@@ -17,6 +19,7 @@ from holter.wire.connection import Connection, quoted
 PART_BYTES = 4 << 20
 LEVEL = 1
 MOST_NAME = 1024
+MEDIA = f"{FOLDER}/"
 _HIDDEN = (".seg", ".idx", ".lock", PARTIAL)
 
 
@@ -48,8 +51,9 @@ class FileSender:
             held: what the server has, as far as it said.
             is_final: nobody changes the files any more.
         """
-        for name, state in list(_files(self._directory)):
-            is_at_rest = is_final or self._seen.get(name) == state
+        for name, state in _in_order(_files(self._directory)):
+            # Media are whole as soon as they have their name.
+            is_at_rest = is_final or name.startswith(MEDIA) or self._seen.get(name) == state
             self._seen[name] = state
             if not is_at_rest or self._sent.get(name) == state or name in self.refused:
                 continue
@@ -93,10 +97,19 @@ class FileSender:
         return True
 
 
+def _in_order(files: Iterable[tuple[str, tuple[int, int]]]) -> list[tuple[str, tuple[int, int]]]:
+    """Media last, and of those the newest first: what somebody looks at now."""
+    found = list(files)
+    media = sorted((each for each in found if each[0].startswith(MEDIA)), key=lambda each: each[1][1], reverse=True)
+    return [each for each in found if not each[0].startswith(MEDIA)] + media
+
+
 def _files(directory: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Regular files by their names below the directory, each with its size and time."""
     for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not _is_spool(folder, directory, name)
+        )
         for name in sorted(names):
             full = os.path.join(folder, name)
             path = os.path.relpath(full, directory)
@@ -109,6 +122,11 @@ def _files(directory: str) -> Iterator[tuple[str, tuple[int, int]]]:
                 continue
             if stat.S_ISREG(status.st_mode):
                 yield path, (status.st_size, status.st_mtime_ns)
+
+
+def _is_spool(folder: str, directory: str, name: str) -> bool:
+    """What waits there is sent when it is made."""
+    return folder == directory and name == SPOOL
 
 
 def _is_ours(path: str, name: str) -> bool:

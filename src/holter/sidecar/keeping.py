@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from holter.catalog.read.warnings_of import silenced_guards
 from holter.journal.digest import GrowingDigests
 from holter.model.clock import Clock
-from holter.model.records import Facts, Noted, Record
+from holter.model.record import Record
+from holter.model.records import Facts, Noted, Saved
 from holter.probes.identity import host_name
 from holter.recording.spawning import told_command, without_command
+from holter.sidecar.flight_recorder import find_dumps
 from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.saving import EVERY_S as LOOK_AT_FILES_S
 from holter.sidecar.saving import Saver
@@ -37,12 +40,15 @@ class Keeper:
     def __init__(self, watch: Watch, record: Callable[[Record], None], *, clock: Clock) -> None:
         self.finishing_since = 0.0
         """On the monotonic clock; 0 while the run goes on."""
+        self.silenced: frozenset[str] = frozenset()
+        """The guards of which people want to hear no more."""
         self._watch = watch
         self._record = record
         self._clock = clock
         self._digests = GrowingDigests(watch.directory)
         self._saver = Saver(watch.directory, watch.limit_bytes, complain=self._note)
         self._notes = 0
+        self._began_s = time.time()
         write_down(watch.directory, f"INFO holter {__version__} watches process {watch.pid}")
         self._refresh_at = 0.0
         self._pause_s = LOOK_AT_FILES_S
@@ -89,6 +95,7 @@ class Keeper:
 
     def _look_a_last_time(self) -> None:
         self._hear(is_final=True)
+        self._keep_flight_recorder()
         self._refresh()
         self._saver.serve(is_end=True)
 
@@ -97,6 +104,14 @@ class Keeper:
             # A run that several machines share has a sidecar on each; older attempts have had theirs.
             if opened.host == host_name() and opened.attempt >= self._watch.attempt:
                 self._saver.ask(saved)
+        self.silenced = silenced_guards(self._digests.digests)
+
+    def _keep_flight_recorder(self) -> None:
+        """PyTorch overwrites its dumps with those of the next training."""
+        for path in find_dumps(os.environ, since_s=self._began_s):
+            folder, name = os.path.split(path)
+            self._saver.ask(Saved(at_ns=self._clock.now_ns(), pattern=name, base=folder, policy="end"))
+            self._note(f"{name} of PyTorch's flight recorder is kept: torchfrtrace reads it")
 
     def _refresh(self) -> None:
         from holter.catalog.change.projection import project, write_files  # in this thread: the watch begins without it

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from holter.model.clock import Clock
 from holter.model.evidence import REQUESTS, Holder
-from holter.model.records import Record
+from holter.model.record import Record
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.gpu_events import GpuWatch, has_gpu, open_gpu_watch
@@ -41,6 +41,8 @@ class LastKnown:
         self.outputs: dict[int, tuple[str, ...]] = {}
         """The files into which each process of the run prints, or did when it was last seen."""
         self.gpu: GpuWatch | None = None
+        self.others: tuple[Holder, ...] = ()
+        """The largest processes of others, when memory was last scarce."""
         self.bounded: frozenset[str] = frozenset()
         """The cgroups with a limit that the run is in."""
         self._record = record
@@ -49,6 +51,11 @@ class LastKnown:
         self._ticks = 0
         self._scan_at = self._write_at = 0.0
         self._written = 0
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """What each process of the run is called."""
+        return self._names
 
     @property
     def holders(self) -> dict[int, Holder]:
@@ -106,6 +113,7 @@ class LastKnown:
     def _scan(self) -> None:
         began = self._now_s()
         table = look(self.holders, self.bounded)
+        self.others = tuple(each for each in table.holders if not each.is_ours)
         now = self._now_s()
         self._scan_at = now + max(SCAN_EVERY_S, REST_PER_SCAN * (now - began))
         if now >= self._write_at and self._written < MOST_WRITTEN:

@@ -15,7 +15,19 @@ from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.sharing import Lead, take_lead
 from holter.sidecar.stopping import StopWishes
 from holter.sidecar.watched import WatchedRun
-from holter.wire.way_back import Ended, HowItEnded, Lines, Look, OnServer, Stop, Watch, decode_to_sidecar, encode
+from holter.wire.way_back import (
+    Ended,
+    Events,
+    Here,
+    HowItEnded,
+    Lines,
+    Look,
+    OnServer,
+    Stop,
+    Watch,
+    decode_to_sidecar,
+    encode,
+)
 
 TICK_S = 1.0
 # How often the handlers of a command are looked at that has just begun.
@@ -134,7 +146,7 @@ class Sidecar:
         urgent = False
         for directory, (watched, lead) in list(self._runs.items()):
             urgent = watched.look_for_deaths() or urgent
-            is_over = not watched.processes and watched.files.finish() and watched.autopsy.finish()
+            is_over = not watched.processes and watched.finish()
             if watched.autopsy.word is not None:  # somebody waits for it
                 self._pass_on_words()
             if is_over:
@@ -159,8 +171,13 @@ class Sidecar:
             case Ended() as ended:
                 for watched, _ in self._runs.values():
                     watched.ended(ended)
+            case Here() as here if here.directory in self._runs:
+                if (guarding := self._runs[here.directory][0].guarding) is not None:
+                    guarding.hear(here.pid, here.stack)
+            case Events() as events if events.directory in self._runs:
+                self._runs[events.directory][0].events.add(events)
             case Look() as look if look.directory in self._runs:
-                self._runs[look.directory][0].files.ring()
+                self._runs[look.directory][0].ring()
 
     def _watch(self, watch: Watch, link: Link) -> None:
         if watch.directory in self._runs:
@@ -220,7 +237,7 @@ class Sidecar:
                 time.sleep(TICK_S)
                 watched.look_for_deaths()
                 watched.beat()
-            while not (watched.files.finish() and watched.autopsy.finish()):
+            while not watched.finish():
                 time.sleep(URGENT_S)
             _close(watched, lead)
 

@@ -16,7 +16,7 @@ class StopWishes:
     def look(self) -> StopRequest | None:
         """A wish that is new; None where there is none. Cheap: for once a second."""
         wish = read_stop_request(self._directory)
-        if wish is None or wish.at_ns == self._known_ns:
-            return None
+        if wish is None or wish.at_ns == self._known_ns or wish.after:
+            return None  # whoever keeps what is waited for writes the wish anew
         self._known_ns = wish.at_ns
         return wish if wish.attempt in (0, self._attempt) else None

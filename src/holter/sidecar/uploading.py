@@ -10,7 +10,8 @@ from holter.errors import Refused, Unreachable, UsageError
 from holter.journal.server_ids import write_server_id
 from holter.journal.stop_request import read_stop_request, write_stop_request
 from holter.model.clock import Clock
-from holter.model.records import Noted, Record
+from holter.model.record import Record
+from holter.model.records import Noted
 from holter.sidecar.file_sending import FileSender
 from holter.sidecar.internal_log import write_down, write_down_failure
 from holter.sidecar.sending import RunSender, Sent

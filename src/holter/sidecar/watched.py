@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,29 +16,39 @@ from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
 from holter.model.masking import Masking, masked_in_words
-from holter.model.records import Beat, Exited, KernelAsked, Lost, Record, Totals
+from holter.model.record import Record
+from holter.model.records import Beat, ChildExited, Exited, KernelAsked, Lost, Noted, Opened, Totals
 from holter.model.witnesses import witnesses_without
 from holter.probes.identity import ProcessIdentity, identify, is_alive, this_process
 from holter.probes.live.process import Reading
 from holter.probes.postmortem.exit_witnesses import ExitWitnesses
 from holter.probes.postmortem.scene import Death
 from holter.probes.procfs import read_stat
+from holter.recording.workshop import Workshop
 from holter.sidecar.autopsy import Autopsy
 from holter.sidecar.children import Children
 from holter.sidecar.consoles import ConsoleKeeper
 from holter.sidecar.counting import Counting
+from holter.sidecar.followed_events import FollowedEvents
+from holter.sidecar.internal_log import write_down_failure
 from holter.sidecar.keeping import Keeper
 from holter.sidecar.last_known import LastKnown
+from holter.sidecar.spending import Spending
 from holter.sidecar.syncing import Syncer
-from holter.wire.way_back import Ended, HowItEnded, OnServer, Say, Watch
+from holter.wire.way_back import Ended, HowItEnded, OnServer, Say, Warn, Watch, WhereAreYou
 
 if TYPE_CHECKING:
+    from holter.sidecar.guarding import Guarding
+    from holter.sidecar.notifying import Notifier
     from holter.sidecar.uploading import Uploader
 
 BEAT_NS = 5_000_000_000
 # How long a dead process may wait to be reaped until we do without its exit status.
 STATUS_WITHIN_NS = 2_000_000_000
 YOUNG_NS = 10_000_000_000
+# By then the start is over, for which nobody should wait.
+GUARDED_FROM_TICK = 3
+ALL_GUARDS = "*"
 # Rows are worth more than samples: ours stop a little before the run's limit.
 SHARE_OF_LIMIT = 0.9
 
@@ -83,12 +94,30 @@ class WatchedRun:
             done=self._say_masked,
         )
         self.files = Keeper(watch, self.record, clock=clock)
+        self._says: SimpleQueue[Say] = SimpleQueue()
+        self.media = Workshop(
+            watch.directory,
+            record=self.record,
+            say=lambda cause, text: self._says.put(Say(cause=cause, text=text)),
+            limit_bytes=watch.limit_bytes,
+        )
         self.autopsy = Autopsy(
             watch.directory, self.record, clock=clock, without=witnesses_without(), hears_exits=exits.hears_exits
         )
         self._counting = Counting(self.record, clock)
+        self._spending = Spending(self.record, clock=clock)
         self._known = LastKnown(self.record, clock)
         self.uploader: Uploader | None = None
+        self.notifier: Notifier | None = None
+        self.guarding: Guarding | None = None
+        """None until the start is over, or where nobody wants guards."""
+        self.events = FollowedEvents(
+            watch, lambda: self._opened("worker"), clock=clock, masking=self.masking, say=self._remark
+        )
+        """What the program writes for TensorBoard where only its files tell."""
+        self._watch = watch
+        self._gone: list[ChildExited] = []
+        self._warnings: list[Warn | WhereAreYou] = []
 
     def add(self, watch: Watch, pidfd: int) -> None:
         """Watch one more process of this run."""
@@ -104,12 +133,22 @@ class WatchedRun:
         self._counting.follow(watch.pid)
         self._console.add(watch, pidfd)
         self.beat()
+        if self.notifier is None and watch.alerts:
+            from holter.sidecar.notifying import Notifier  # HTTP and mail: only for those who want to be told
+
+            self.notifier = Notifier(watch, self.add_late, clock=self._clock)
         if self.uploader is None and watch.upload is not None:
             from holter.sidecar.uploading import Uploader  # HTTP: only those pay for it who send
 
             self.uploader = Uploader(watch, watch.upload, record=self.record)
         elif self.uploader is not None:
             self.uploader.journals.append(watch.journal)
+
+    def ring(self) -> None:
+        """A process has something in its journal that should not wait."""
+        self.files.ring()
+        if self.notifier is not None:
+            self.notifier.ring()
 
     def ended(self, message: Ended) -> None:
         """The program ended the run by itself; the process may live on without it."""
@@ -130,13 +169,49 @@ class WatchedRun:
         if roots:
             self._known.bounded = self._counting.bounded
             self._known.tick(values, readings, roots=roots)
+        self.events.look()
         self.autopsy.gpu = self._known.gpu
+        self._guard(values, readings, roots)
+        self._spending.tick(values, self.guarding.progress if self.guarding is not None else None)
         try:
             with self._journal.lock:
                 self._rows.append(dict(values), self._ticks, self._clock.now_ns())
             self._journal.look_after()
         except (NotKept, OSError):
             return  # samples are the first thing to do without
+
+    def _guard(
+        self, values: Mapping[str, float | int], readings: Mapping[int, Reading], roots: Sequence[int], /
+    ) -> None:
+        if ALL_GUARDS in self._watch.silenced:
+            self._gone.clear()
+            return
+        if self._ticks < GUARDED_FROM_TICK or not roots:
+            return
+        from holter.sidecar.guarding import Guarding, Tick
+
+        if self.guarding is None:
+            self.guarding = Guarding(self._watch, self.record, clock=self._clock)
+        for each in self.processes:
+            if not each.watch.by_launcher:
+                self.guarding.follow(each.watch.journal)
+        self.guarding.silence(self.files.silenced)
+        gone, self._gone = self._gone, []
+        tick = Tick(
+            row=values,
+            readings=readings,
+            roots=roots,
+            ranks={each.watch.pid: each.watch.rank for each in self.processes},
+            names=self._known.names,
+            gone=gone,
+            limits=self._known.limits,
+            others=self._known.others,
+            gpu=self._known.gpu,
+        )
+        try:
+            self._warnings += self.guarding.tick(tick)
+        except Exception:  # noqa: BLE001  the boundary: who can't be warned is recorded all the same
+            write_down_failure(self.directory, "guards: ")
 
     def look_at_the_young(self) -> bool:
         """Commands set their handlers for signals in their first seconds; true while one is so young. Cheap."""
@@ -151,19 +226,24 @@ class WatchedRun:
         return bool(young)
 
     def beat(self) -> None:
-        """Every five seconds: we are here, and so are they."""
+        """Every five seconds: we are here, and so are they. And media are made."""
+        self.media.look()
         now_ns = self._clock.now_ns()
         if now_ns >= self._beat_at_ns:
             self._beat_at_ns = now_ns + BEAT_NS
             pids = tuple(each.watch.pid for each in self.processes if not each.died_at_ns)
             self.record(Beat(at_ns=now_ns, monotonic_ns=self._clock.monotonic_ns(), pids=pids))
 
-    def words(self) -> Iterator[Say | OnServer | HowItEnded]:
+    def words(self) -> Iterator[Say | Warn | WhereAreYou | OnServer | HowItEnded]:
         """What the user should know, each once."""
+        warnings, self._warnings = self._warnings, []
+        yield from warnings
         if self.masking.counts and not self._has_told_masked:
             self._has_told_masked = True
             text = f"masked {masked_in_words(self.masking.counts)}"
             yield Say(cause=f"masked {self.run}", text=text, is_by_the_way=True)
+        while not self._says.empty():
+            yield self._says.get()
         while self.uploader is not None and not self.uploader.words.empty():
             yield self.uploader.words.get()
         if (word := self.autopsy.word) is not None:
@@ -191,6 +271,20 @@ class WatchedRun:
         except NotKept:
             return  # the client counts and says what a full disk costs
 
+    def add_late(self, record: Record) -> None:
+        """Keep a sentence, also after the end, in a segment of its own."""
+        with contextlib.suppress(NotKept), self._journal.lock:
+            if self._is_closed:
+                self._journal.reopen()
+            self._journal.record(record)
+            if self._is_closed:
+                self._journal.close()
+
+    def _remark(self, cause: str, text: str) -> None:
+        """Say something in the terminal, if somebody is there to say it to, and in the run."""
+        self.record(Noted(at_ns=self._clock.now_ns(), text=text[:1000]))
+        self._says.put(Say(cause=cause, text=text))
+
     def _say_masked(self) -> None:
         """The console has ended, perhaps after our journal: what was hidden in the last of it is said too."""
         if not self.masking.has_news:
@@ -201,12 +295,18 @@ class WatchedRun:
             if self._is_closed:
                 self._journal.close()
 
+    def finish(self) -> bool:
+        """All processes are gone: write everything a last time. Never blocks; true when that is done."""
+        self.events.finish()
+        return self.files.finish() and self.autopsy.finish() and self.media.finish()
+
     def close(self) -> None:
         """The run has ended on this host: give back what the dead had reserved, and leave all of it on the disk."""
         self._look_for_dead_children()
         self.children.close()
         self.autopsy.close()
         self._counting.close()
+        self._spending.write()
         self._known.close()
         self._console.close()
         with self._journal.lock:
@@ -214,6 +314,8 @@ class WatchedRun:
             self._journal.close()
         trim_the_dead(self.directory)
         self._syncer.close()
+        if self.notifier is not None:
+            self.notifier.finish()
         if self.uploader is not None:
             self.uploader.finish(lambda: self._console.is_over)
 
@@ -243,6 +345,7 @@ class WatchedRun:
     def _look_for_dead_children(self) -> None:
         for exited in self.children.look_for_deaths():
             self.record(exited)
+            self._gone.append(exited)
             counters = self._counting.look(exited.pid)
             death = self._describe(exited.pid, exited.at_ns, exited.status, counters=counters)
             self.autopsy.begin(msgspec.structs.replace(death, is_child=True))
@@ -280,9 +383,12 @@ class WatchedRun:
             threads=self._exits.threads_of(pid),
         )
 
+    def _opened(self, writer: str) -> Opened:
+        return this_process().opens(self.run, writer, at_ns=self._clock.now_ns(), attempt=self._attempt)
+
     def _prologue(self) -> Iterator[bytes]:
         now_ns = self._clock.now_ns()
-        yield encode_record(this_process().opens(self.run, "sidecar", at_ns=now_ns, attempt=self._attempt))
+        yield encode_record(self._opened("sidecar"))
         yield encode_record(
             Totals(at_ns=now_ns, rows=self._rows.rows, last=self._rows.last_values(), last_at_ns=now_ns)
         )

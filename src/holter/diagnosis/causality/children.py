@@ -116,8 +116,11 @@ def _handed_on(evidence: Evidence) -> End | None:
 
 
 def _codes(child: End) -> tuple[int | None, ...]:
-    """With what a shell, xargs, or `timeout` that ended the child itself with a signal of its choice, leaves."""
-    return (child.code,) if child.signal is None else (ends.SHELL_SIGNALS + child.signal, TIMEOUT_CODE, XARGS_CODE)
+    """With what a shell leaves, what Python calls it, and with what xargs leaves, or `timeout` that ended the child
+    itself with a signal of its choice."""
+    if child.signal is None:
+        return (child.code,)
+    return ends.SHELL_SIGNALS + child.signal, -child.signal, TIMEOUT_CODE, XARGS_CODE
 
 
 def _commanded(evidence: Evidence, number: int) -> End | None:
@@ -185,7 +188,9 @@ def _mentioned(evidence: Evidence) -> End | None:
     if named and named[-1].raised is None and HEAD.rstrip(":") in text:
         return None  # the program has the worker's own exception in its words, and nobody else has
     if named or is_about_a_code(evidence):
-        return named[-1] if named else None
+        # Whoever died of a signal first took the others along.
+        signalled = [child for child in named if child.signal is not None]
+        return next(iter([*signalled, *named[-1:]]), None)
     return _first_dead(evidence) or _unseen(evidence, text)
 
 
@@ -198,7 +203,7 @@ def _telling_codes(child: End) -> tuple[int, ...]:
     is_told = (
         child.source == ends.BY_MULTIPROCESSING or child.signal is not None or (child.code or 0) > ends.SHELL_SIGNALS
     )
-    return tuple(code for code in _codes(child)[:1] if code and is_told)
+    return tuple(code for code in _codes(child)[:2] if code and is_told)
 
 
 def is_about_a_code(evidence: Evidence) -> bool:
@@ -307,7 +312,9 @@ def _printed_on(evidence: Evidence, child: End, end: End, /) -> bool:
     if end.last_row_ns is not None or ends.has_waited(end) or _tells_of_another(end):
         return False
     since_ns = child.at_ns + int(NOTICED_BY_TIME_S * 1e9)
-    later = [line for line in evidence.said if since_ns < line.at_ns <= ends.decided_ns(end) and not line.is_error]
+    # What came together with a printed exception belongs to it, or had only waited to be written.
+    until_ns = ends.decided_ns(end) - (end.raised is not None)
+    later = [line for line in evidence.said if since_ns < line.at_ns <= until_ns and not line.is_error]
     return len(later) >= USUAL
 
 

@@ -15,6 +15,7 @@ start-refused (end): a program prints that no process or thread can be started
     + team-refused
     fork: (?:retry: )?Resource temporarily unavailable  # bash, dash
     Cannot fork|unable to fork  # dash, git
+    pthread_create failed \(EAGAIN\)|unable to create native thread  # OpenJDK
 tasks-lacking: the operating system has no room for another process or thread, or a socket would block
     Resource temporarily unavailable  # glibc, for EAGAIN
 in-a-fork: a traceback through the start of a process or thread
@@ -77,10 +78,11 @@ command-of-child: the command that a signal ended
     Command '(.+)' died with  # Python's subprocess
 pids: processes by their numbers
     pid(?:\(s\))?[ =:]*(\d+(?:, \d+)*)  # torchrun, PyTorch's data loader
-number: a number that may be an exit code
-    (?<![\w.-])\d{1,3}\b  # programs
 negative-number: Python's code for a child that a signal ended
     (?<![\w.-])-\d{1,2}\b(?!\.\d)  # programs
+number: a number that may be an exit code
+    + negative-number
+    (?<![\w.-])\d{1,3}\b  # programs
 exit-code: an exit code by its name
     (?i)(?:exit\w*|return\w*|code|status|left|ended)\b\D{0,12}?(-?\d{1,3})\b  # programs
 child-spoken-of: it is about the death of another process

@@ -8,7 +8,7 @@ REPLACE_HARDWARE = (
     "take the machine out of use and report the fault to whoever runs it: the next run there will fail as well"
 )
 CHECK_DISK = "copy what you need elsewhere first; then look at smartctl -a, dmesg, or the state of the network mount"
-RUN_DOCTOR = "run holter doctor: it says what holter can't see on this machine and how to change that"
+RUN_DOCTOR = "run holter doctor --witnesses: it says what holter can't see on this machine and how to change that"
 
 
 def cool(evidence: Evidence) -> str:

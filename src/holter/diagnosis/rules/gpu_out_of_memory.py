@@ -10,7 +10,7 @@ Lower the batch size, use mixed precision, accumulate gradients; end what else r
 from holter.diagnosis import facts, texts, words
 from holter.diagnosis.causality.ends import left_with
 from holter.diagnosis.grades import CONSISTENT, INFERRED, LIKELY, NAMED
-from holter.diagnosis.memory_reading import unused_in_pieces
+from holter.diagnosis.memory_reading import last_refusal, unused_in_pieces
 from holter.diagnosis.phrases.tags import says, tags_in
 from holter.diagnosis.remedies import memory
 from holter.model.evidence import Evidence
@@ -66,14 +66,32 @@ def _verdict(evidence: Evidence, grade: Grade, said: Fact | None, /) -> Verdict:
     held = f"the GPU's memory was held by {facts.named(holders)}"
     unused = unused_in_pieces(raised.message) if raised else ""
     pieces = f"{unused} was reserved by PyTorch but not in use"
+    if unused and (refused := last_refusal(evidence)) is not None and refused.largest_free:
+        pieces = f"{pieces}, in pieces of at most {words.size(refused.largest_free)}"
     found = [
         said,
         facts.fact(facts.GPU, facts.when(end), held) if holders else None,
         facts.fact(facts.EXCEPTION, facts.when(end), pieces) if unused else None,
+        *_of_refusals(evidence),
         facts.of_status(end),
     ]
     contributing = ("gpu-shared",) if others else ()
     return Verdict(grade, f"the GPU was out of memory{what}{shared}", found, contributing=contributing)
+
+
+def _of_refusals(evidence: Evidence) -> list[Fact]:
+    """What torch's allocator was asked before: those that the program caught, and where it was written down."""
+    last, before = last_refusal(evidence), evidence.gpu_refusals[:-1]
+    if last is None:
+        return []
+    found = []
+    if before:
+        text = f"the program had caught {words.count(len(before), 'refusal')} of GPU memory before"
+        found.append(facts.fact(facts.GPU, before[0].at_ns, text))
+    if last.snapshot:
+        text = f"the state of PyTorch's allocator is in {last.snapshot} (for pytorch.org/memory_viz)"
+        found.append(facts.fact(facts.GPU, last.at_ns, text))
+    return found
 
 
 def _others(evidence: Evidence) -> list[str]:

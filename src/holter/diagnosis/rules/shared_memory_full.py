@@ -32,7 +32,7 @@ def diagnose(evidence: Evidence) -> Answer:
         return _by_signal(evidence, ending, disk)
     if raised is None:
         return None
-    if in_exception(evidence, "shared-memory-refused"):
+    if in_exception(evidence, "shared-memory-refused") and not in_exception(evidence, "too-many-files"):
         said = facts.of_exception(raised, is_type_decisive=False)
         return _verdict(evidence, disk, COUNTED if disk else CONSISTENT, said)
     number = errnos.find_errno(raised, errno.ENOSPC, errno.ENOMEM)

@@ -30,6 +30,11 @@ def diagnose(evidence: Evidence) -> Answer:
         grade = COUNTED if _is_near(evidence) else LIKELY
         return _verdict(evidence, grade, facts.of_console(line)) if line is not None else None
     of_error = _grade(evidence, raised)
+    if of_error is None and texts.type_names(raised) & {
+        "CalledProcessError"
+    }:  # a command of its own says so, on the same console
+        line = texts.line_near_end(evidence, "start-refused")
+        return _verdict(evidence, LIKELY, facts.of_console(line)) if line is not None else None
     if of_error is None:
         return None
     return _verdict(evidence, of_error, facts.of_exception(raised, is_type_decisive=of_error != CONSISTENT))

@@ -7,6 +7,8 @@ only the sign of something else (a full disk, a dead worker, a lost partner), th
 Start at the line named in the title. To go on from the last checkpoint after the fix, pass `resume` to `holter.init`.
 """
 
+import signal
+
 import msgspec
 
 from holter.diagnosis import facts, words
@@ -22,7 +24,7 @@ from holter.diagnosis.kills import MEMORY_ERRORS
 from holter.diagnosis.mistakes import find_mistake
 from holter.diagnosis.phrases.tags import tags_in
 from holter.diagnosis.remedies import outside, program, several
-from holter.diagnosis.texts import type_names
+from holter.diagnosis.texts import is_own_raise, type_names
 from holter.model.evidence import End, Evidence
 from holter.model.records import Raised
 from holter.model.verdicts import Answer, Fact, Grade, Verdict
@@ -38,9 +40,12 @@ _TEARDOWN_SIGNALS = (None, 6, 11)
 def diagnose(evidence: Evidence) -> Answer:
     """Fires where an exception ended the subject."""
     end, error = evidence.subject, evidence.subject.raised
-    if error is None or error.where not in _ENDS or type_names(error) & {"KeyboardInterrupt"}:
+    if error is None or error.where not in _ENDS:
         return None
-    if ended_well(end) or end.signal not in _TEARDOWN_SIGNALS:
+    is_interrupt = bool(type_names(error) & {"KeyboardInterrupt"})
+    if is_interrupt and not _raised_it_itself(end, error):
+        return None
+    if ended_well(end) or end.signal not in (*_TEARDOWN_SIGNALS, *([signal.SIGINT] if is_interrupt else ())):
         return None
     inside, mistake = _raised_inside(end, error), find_mistake(error)
     at_work = msgspec.structs.replace(evidence, subject=msgspec.structs.replace(end, raised=inside))
@@ -62,6 +67,11 @@ def diagnose(evidence: Evidence) -> Answer:
         advice=advise(at_work, remedies),
         is_consequence=only_passed_on(evidence),
     )
+
+
+def _raised_it_itself(end: End, error: Raised) -> bool:
+    """What Ctrl-C raises, raised by a line of the program while no signal came."""
+    return is_own_raise(error) and end.has_signal_witness and end.caught(signal.SIGINT) is None
 
 
 def _grade(end: End, error: Raised) -> Grade:

@@ -7,8 +7,8 @@ import msgspec
 
 from holter.probes.cgroups import Cgroup, Chain, find_chain
 from holter.probes.probe import NAN, Probe, Target
-from holter.probes.procfs import PROC, read_file, read_stat
-from holter.probes.totals import Counter, sum_known
+from holter.probes.procfs import PROC, find_number, read_file, read_stat
+from holter.probes.totals import Counter, known, sum_known
 
 
 class MemoryFiles(msgspec.Struct, frozen=True):
@@ -19,6 +19,7 @@ class MemoryFiles(msgspec.Struct, frozen=True):
     peak: str
     events: str
     inactive: bytes
+    active: bytes
     oom: bytes | None
     limit_hits: tuple[tuple[str, bytes], ...]
 
@@ -29,6 +30,7 @@ V1 = MemoryFiles(
     peak="memory.max_usage_in_bytes",
     events="memory.oom_control",
     inactive=b"total_inactive_file ",
+    active=b"total_active_file ",
     oom=None,
     # Where memory and swap have one common limit, only the second of them moves.
     limit_hits=(("memory.failcnt", b""), ("memory.memsw.failcnt", b"")),
@@ -39,6 +41,7 @@ V2 = MemoryFiles(
     peak="memory.peak",
     events="memory.events",
     inactive=b"inactive_file ",
+    active=b"active_file ",
     oom=b"oom ",
     limit_hits=(("memory.events", b"max "),),
 )
@@ -107,14 +110,16 @@ class CgroupProbe:
             self._limited.add(level)
         if level > 0 and level not in self._limited:
             return row
+        # Adding up this file is the dearest read of all, and without a limit nobody asks what could be given back.
+        stat = cgroup.read("memory.stat") if limit == limit else b""
         ooms = {cgroup.directory: cgroup.number(files.events, files.oom) for cgroup, files in cgroups if files.oom}
         hits = {cgroup.directory: limit_hits(cgroup, files) for cgroup, files in cgroups}
         return row | {
             f"{name}/usage_bytes": usage,
             f"{name}/limit_bytes": limit,
             f"{name}/peak_bytes": cgroup.number(files.peak),
-            # Adding up this file is the dearest read of all, and without a limit nobody asks what could be given back.
-            f"{name}/inactive_file_bytes": cgroup.number("memory.stat", files.inactive) if limit == limit else NAN,
+            f"{name}/inactive_file_bytes": known(find_number(stat, files.inactive)),
+            f"{name}/active_file_bytes": known(find_number(stat, files.active)),
             f"{name}/oom": self._count(f"{name}/oom", ooms),
             f"{name}/limit_hits": self._count(f"{name}/limit_hits", hits),
         }

@@ -9,6 +9,7 @@ import msgspec
 from holter.probes.portable import PortableProcessProbe
 from holter.probes.probe import NAN, Probe, Target
 from holter.probes.procfs import PROC, Stat, find_number, read_file, read_stat
+from holter.probes.shared_pages import SharedPages
 from holter.probes.totals import Counter, known, sum_known
 
 
@@ -23,6 +24,15 @@ class Reading(msgspec.Struct, frozen=True):
     read_bytes: float
     write_bytes: float
     address_space_bytes: int = 0
+    shared_bytes: int = 0
+    """Of `anon_bytes`, what other processes may hold too."""
+    private_bytes: float = NAN
+    """Of a forked process: of `anon_bytes`, what it does not share with its parent."""
+
+    @property
+    def held_bytes(self) -> float:
+        """What it adds to the memory of its tree."""
+        return self.anon_bytes if self.private_bytes != self.private_bytes else self.private_bytes
 
 
 class ProcessProbe:
@@ -36,18 +46,22 @@ class ProcessProbe:
         self.readings: dict[int, Reading] = {}
         """Of each process at the last tick."""
         self._read, self._written, self._faults = Counter(), Counter(), Counter()
+        self._shared = SharedPages(proc)
 
     def sample(self, target: Target) -> dict[str, float | int]:
         """Return the sums over the tree; the cumulative ones keep what ended processes had done."""
         readings = {pid: reading for pid in target.tree if (reading := read_process(pid, self._proc))}
+        now_s = self._uptime_s()
+        own = self._shared.own(readings, now_s)
+        readings |= {pid: msgspec.structs.replace(readings[pid], private_bytes=each) for pid, each in own.items()}
         self.readings = readings
         everyone = readings.values()
         alive = [reading for reading in everyone if not reading.stat.is_dead]
         # One sum for the whole tree: what a process counted moves to its parent when the parent waits for it.
         return {
-            "process/cpu_percent": self._cpu_percent({pid: reading.stat for pid, reading in readings.items()}),
+            "process/cpu_percent": self._cpu_percent({pid: reading.stat for pid, reading in readings.items()}, now_s),
             "process/rss_bytes": sum(reading.rss_bytes for reading in alive),
-            "process/anon_bytes": float(sum(reading.anon_bytes for reading in alive)),
+            "process/anon_bytes": float(sum(reading.held_bytes for reading in alive)),
             "process/swap_bytes": float(sum(reading.swap_bytes for reading in alive)),
             "process/threads": sum(reading.stat.threads for reading in alive),
             "process/open_files": sum_known(reading.open_files for reading in alive),
@@ -60,8 +74,7 @@ class ProcessProbe:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _cpu_percent(self, stats: dict[int, Stat]) -> float:
-        now_s = self._uptime_s()
+    def _cpu_percent(self, stats: dict[int, Stat], now_s: float) -> float:
         before, self._before = self._before, (now_s, stats)
         if before is None or now_s <= before[0]:
             return NAN
@@ -85,6 +98,7 @@ def read_process(pid: int, proc: str = PROC) -> Reading | None:
         read_bytes=known(find_number(io, b"read_bytes:")),
         write_bytes=known(find_number(io, b"write_bytes:")),
         address_space_bytes=1024 * (find_number(status, b"VmSize:") or 0),
+        shared_bytes=1024 * (find_number(status, b"RssShmem:") or 0),
     )
 
 

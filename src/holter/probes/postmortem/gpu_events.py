@@ -83,6 +83,22 @@ class GpuWatch:
             ]
         return tuple(sorted(found, key=lambda each: -each.rss_bytes))
 
+    def by_gpu(self) -> dict[int, list[tuple[int, int]]]:
+        """The processes that have memory of each GPU, and how much; a GPU that does not tell is left out."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for index, handle in self._handles.items():
+            with contextlib.suppress(self._nvml.NVMLError):
+                processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+                found[index] = [(each.pid, each.usedGpuMemory or 0) for each in processes]
+        return found
+
+    def uuid(self, index: int) -> str:
+        """Empty where it can't be told."""
+        with contextlib.suppress(self._nvml.NVMLError, AttributeError):
+            told = self._nvml.nvmlDeviceGetUUID(self._handles[index])
+            return told.decode() if isinstance(told, bytes) else str(told)
+        return ""
+
     def close(self) -> None:
         """Idempotent."""
         with contextlib.suppress(self._nvml.NVMLError):

@@ -9,7 +9,8 @@ import msgspec
 from holter.journal.digest import Digest
 from holter.model.evidence import SOURCES
 from holter.model.finding import Finding
-from holter.model.records import ChildExited, Facts, Launched, Looked, Opened, Record
+from holter.model.record import Record
+from holter.model.records import ChildExited, Facts, Launched, Looked, Opened
 from holter.probes.identity import boot_id, host_name, pid_namespace
 from holter.probes.postmortem.answers import answer
 

@@ -1,0 +1,1 @@
+"""One file for each check; its name is the id of what it finds."""

@@ -1,0 +1,1 @@
+"""Reads what the checks look at; changes nothing."""
