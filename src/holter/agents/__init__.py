@@ -1,0 +1,1 @@
+"""PROCESS `holter agent`: asks a sweep for trials, runs a program or a function, tells what became of them."""
