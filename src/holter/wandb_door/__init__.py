@@ -1,0 +1,1 @@
+"""W&B's names and shapes, translated: everything real lies below."""
