@@ -4,8 +4,14 @@ HolterError
 ├── UsageError        the caller can fix it: a wrong argument, setting or name
 │   ├── NoRun         a call needs a run, and none is active or none has that name
 │   ├── FilterError   a filter of runs can't be read; the message points at the place
+│   ├── NoSweep       there is no such sweep
 │   ├── NotRunnable   there is no such command, or it can't be run
-│   └── RunFinished   the run has ended already
+│   ├── NotReadable   a logged table can't be read, or what reads it is missing: install it
+│   ├── RunFinished   the run has ended already
+│   └── NoArtifact    there is no such artifact, version or alias
+├── AliasMoved        somebody else moved the alias meanwhile; it has the version that is there
+├── NotSealed         a version was not made: a file changed, is missing or can't be read; nothing of it is published
+│   └── PiecesMissing  pieces of it are not in the store: add them again
 ├── JournalError      the file can't be read as a journal
 │   ├── NewerJournal  a newer holter wrote it: upgrade to read it
 │   └── Unreadable    holter itself fails over what a run's journals say
@@ -16,11 +22,16 @@ HolterError
 │   ├── StorageDamaged  the index is damaged: it can be rebuilt from the journals
 │   ├── NewerStorage  a newer holter made it: upgrade to open it
 │   ├── DigestMismatch  the bytes of a blob are not those that its name promises: send them again
-│   └── NoBlob        there is no such blob
+│   ├── NoBlob        there is no such blob
+│   └── ArtifactDamaged  a piece or manifest of an artifact is missing or has other bytes than its name says
 ├── NotKept           the disk did not take a record; what to do is in the message
 ├── NotSynced         the disk did not confirm what was written; it is tried again with the next flush()
+├── NotExamined       `run.doctor()` could not look at the machine; the message says why
+├── Undelivered       somebody did not take an alert; whether it is worth another try is in it
 ├── Refused           the server does not do what a request asks for; it has the HTTP status
 └── Unreachable       no holter server answers there: try again later, or look at the address
+
+MemoryPressure is a KeyboardInterrupt: a guard raises it before memory is gone, where the user asked for that
 """
 
 import os
@@ -33,6 +44,13 @@ def is_strict() -> bool:
 
 class HolterError(Exception):
     """Anything that holter raises on purpose."""
+
+
+class MemoryPressure(KeyboardInterrupt):
+    """Memory is about to be gone; raised in the main thread where `init(guard="interrupt")` asked for it."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(args or ("memory is about to be gone: save what you need, and free some",)))
 
 
 class UsageError(HolterError, ValueError):
@@ -59,6 +77,14 @@ class FilterError(UsageError):
         self.at = at
 
 
+class NotReadable(UsageError):
+    """A logged table can't be read, or the library is missing that reads it."""
+
+
+class NoSweep(UsageError):
+    """There is no such sweep."""
+
+
 class RunFinished(UsageError):
     """The run has ended, so nothing can be added to it."""
 
@@ -73,6 +99,19 @@ class NewerJournal(JournalError):
 
 class Unreadable(JournalError):
     """What a run's journals say makes holter fail; the message is a sentence for people."""
+
+
+class Undelivered(HolterError):
+    """A target did not take a message. The text has no address and no password in it."""
+
+    def __init__(self, text: str, *, may_retry: bool = True, after_s: float = 0.0) -> None:
+        super().__init__(text)
+        self.may_retry = may_retry
+        self.after_s = after_s
+
+
+class NotExamined(HolterError):
+    """The machine could not be looked at."""
 
 
 class NotKept(HolterError):
@@ -119,6 +158,34 @@ class NoBlob(StorageError):
     """There is no blob of that digest."""
 
 
+class ArtifactDamaged(StorageError):
+    """What is stored of an artifact is not what its name says."""
+
+
+class NoArtifact(UsageError):
+    """There is no such artifact, version or alias."""
+
+
+class AliasMoved(HolterError):
+    """The alias is not where the caller thought; `have` is the version that has it, None for none."""
+
+    def __init__(self, text: str, have: int | None) -> None:
+        super().__init__(text)
+        self.have = have
+
+
+class NotSealed(HolterError):
+    """A version could not be made; the reason is the message, and nothing of it exists."""
+
+
+class PiecesMissing(NotSealed):
+    """Pieces that a version needs are not in the store; `missing` has their digests."""
+
+    def __init__(self, name: str, missing: list[str]) -> None:
+        super().__init__(f"{len(missing)} pieces of {name} are missing: they have to be added again")
+        self.missing = missing
+
+
 class Refused(HolterError):
     """A request that is not answered: what happened, why, and what to do, with the HTTP status that says so."""
 
@@ -136,3 +203,12 @@ class Unreachable(HolterError):
     def __init__(self, text: str, *, retry_s: int | None = None) -> None:
         super().__init__(text)
         self.retry_s = retry_s
+
+
+def __getattr__(name: str) -> object:
+    """For `import holter as wandb`: what `wandb.errors` has beside ours."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module("holter.wandb_door.foreign_errors"), name)

@@ -31,6 +31,14 @@ class Columns(dict[str, "npt.NDArray[Any]"]):
             raise UsageError("polars is not installed: `pip install polars`, or use the columns as they are") from error
         return polars.DataFrame(dict(self))
 
+    if not TYPE_CHECKING:  # where it would hide every slip of the pen
+
+        def __getattr__(self, name: str) -> Any:
+            # W&B answers with a frame: `.columns`, `.iloc` and so on work here too.
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return getattr(self.to_pandas(), name)
+
     @property
     def rows(self) -> int:
         """How many rows there are."""

@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from holter.api.media import MediaFile
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.catalog.catalog import Catalog
 from holter.catalog.change.user_name import user_name
 from holter.catalog.read.loaded_run import PROGRAM, LoadedRun
 from holter.errors import NoRun, NotKept, Refused
 from holter.journal.rundir import list_segments, run_directory
+from holter.journal.spool import FOLDER as SPOOL
+from holter.model.amending import Amended
 from holter.model.clock import Clock
+from holter.model.masking import Masking
 from holter.model.records import Edited
 
 if TYPE_CHECKING:
     from holter.journal.columns import Tables
+    from holter.model.record import Record
 
 SYSTEM = "system/"
+MAKE_WITHIN_S = 600.0
 _HIDDEN = (".seg", ".idx", ".lock", ".partial")
 _MS = 1_000_000
 
@@ -30,6 +36,8 @@ class LocalSource:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self.data = catalog.data
+        """Its data directory."""
         self._read: tuple[str, list[tuple[str, Tables]]] = ("", [])
 
     def page(self, wanted: Wanted) -> Page:
@@ -59,8 +67,13 @@ class LocalSource:
         from holter.catalog.change.command_journal import as_command, write_down
 
         row = self._load(run).row
-        edited = Edited(at_ns=Clock().now_ns(), by=user_name(), **changes)
-        if not write_down(row.directory, [edited], opened=as_command(run, row.attempt)):
+        values = {part: changes[part] for part in ("config", "summary") if part in changes}
+        called = {name: value for name, value in changes.items() if name not in values}
+        at_ns, by = Clock().now_ns(), user_name()
+        records: list[Record] = [Edited(at_ns=at_ns, by=by, **called)] if called else []
+        if values:
+            records.append(Masking().record(Amended(at_ns=at_ns, by=by, values=values)))
+        if not write_down(row.directory, records, opened=as_command(run, row.attempt)):
             raise NotKept(f"the disk did not take the change in {row.directory}: make room and try again")
 
     def delete(self, run: str) -> None:
@@ -125,7 +138,8 @@ class LocalSource:
         """Its files."""
         directory = self._directory(run)
         found = []
-        for folder, _, names in os.walk(directory):
+        for folder, folders, names in os.walk(directory):
+            folders[:] = [name for name in folders if (folder, name) != (directory, SPOOL)]
             for name in names:
                 full = os.path.join(folder, name)
                 if not name.endswith(_HIDDEN) and not name.startswith(".") and os.path.isfile(full):
@@ -138,6 +152,30 @@ class LocalSource:
             raise NoRun(f"there is no file {path!r} in run {run}")
         with open(os.path.join(self._directory(run), path), "rb") as file:
             return file.read()
+
+    def media(self, run: str, key: str | None) -> list[MediaFile]:
+        """Its media; what was left unmade is made, or waited for where somebody makes it."""
+        from holter.catalog.read.media import path_of, read_media
+        from holter.recording.workshop import await_media
+
+        directory = self._directory(run)
+        await_media(directory, within_s=MAKE_WITHIN_S)
+        return [
+            MediaFile(
+                key=made.key,
+                step=made.step,
+                at=made.logged_ns / 1e9,
+                type=made.type,
+                number=number,
+                path=item.path,
+                size=item.size,
+                meta=item.about(),
+            )
+            for made in read_media(directory).made
+            if made.place == "row" and key in (None, made.key)
+            for number, item in enumerate(made.items)
+            if path_of(directory, item) is not None
+        ]
 
     def _along(self, run: str, series: Series, x: str) -> tuple[Floats, Floats]:
         if x == "step":
@@ -162,19 +200,17 @@ class LocalSource:
 
     def _tables(self, run: str) -> list[tuple[str, "Tables"]]:
         """The rows of each journal, with what its keys begin with; kept for as long as nothing is added."""
-        from holter.journal.columns import read_tables
+        from holter.catalog.read.history import read_history
 
         directory = self._directory(run)
         segments = list_segments(directory)
         stats = [os.stat(path) for paths in segments.values() for path in paths]
         state = f"{run} {[(stat.st_size, stat.st_mtime_ns) for stat in stats]}"
         if self._read[0] != state:
-            writers = {each.journal: each.opened for each in self._load(run).digests}
-            known = [(writers[journal], paths) for journal, paths in sorted(segments.items()) if journal in writers]
+            digests, writers = self._load(run).digests, (*PROGRAM, "sidecar")
             found = [
-                ("" if opened.writer in PROGRAM else f"{SYSTEM}{opened.host}/", read_tables(paths))
-                for opened, paths in known
-                if opened.writer in (*PROGRAM, "sidecar")
+                ("" if opened.writer in PROGRAM else f"{SYSTEM}{opened.host}/", tables)
+                for opened, tables in read_history(directory, digests, data=self._catalog.data, writers=writers)
             ]
             self._read = (state, found)
         return self._read[1]

@@ -6,20 +6,25 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from holter.api.media import MediaFile, media_file
 from holter.api.source import FileEntry, Floats, Page, Sampled, Series, Wanted
 from holter.errors import FilterError, NoRun, Refused
 from holter.wire.binary_columns import decode_tables
 from holter.wire.connection import Answer, Connection, quoted
 from holter.wire.odd_numbers import in_numbers
 
+MEDIA_AT_ONCE = 1000
 POINTS_AT_ONCE = 1_000_000
 
 
 class RemoteSource:
     """Both sources, for one server and one key. Used by one thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, url: str = "", key: str = "") -> None:
         self._connection = connection
+        self.url = url
+        """The address of the server, as its user wrote it."""
+        self.key = key
 
     def page(self, wanted: Wanted) -> Page:
         """A page of runs."""
@@ -84,6 +89,19 @@ class RemoteSource:
         """The content of one."""
         place = "/".join(map(quoted, path.split("/")))
         return self._ask("GET", f"/runs/{quoted(run)}/files/{place}").data
+
+    def media(self, run: str, key: str | None) -> list[MediaFile]:
+        """Its media, asked for page by page."""
+        found: list[MediaFile] = []
+        keys: list[dict[str, Any]] = self._ask("GET", "/media", query={"runs": run}).json(dict)["media"]
+        for told in keys:
+            first = told["first"]
+            while key in (None, told["key"]) and told["type"] != "histogram" and first is not None:
+                asked = {"runs": [run], "keys": [told["key"]], "from": first, "limit": MEDIA_AT_ONCE}
+                entries = self._ask("POST", "/media", data=msgspec.json.encode(asked)).json(dict)["entries"]
+                found += [media_file(each, number) for each in entries for number in range(len(each["items"]))]
+                first = entries[-1]["step"] + 1 if len(entries) == MEDIA_AT_ONCE else None
+        return found
 
     def _ask(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, data: bytes = b"") -> Answer:
         try:

@@ -173,10 +173,11 @@ def shares(args: argparse.Namespace, data: str) -> int:
 def audit(args: argparse.Namespace, data: str) -> int:
     """Show what people did."""
     from holter.server.security.keyring import open_audit
+    from holter.storage.places import choose_places, read_places
 
     if args.words:
         raise UsageError("write `holter server audit`, with --json for all of it as JSON")
-    acts = open_audit(data).acts()
+    acts = open_audit(data, choose_places(read_places(data), f"sqlite:{data}")).acts()
     if args.json:
         fields = ("at", "user", "act", "key", "what")
         print_json({"acts": [{field: getattr(act, field) for field in fields} for act in acts]})

@@ -11,6 +11,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)", re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 MOST_VALUE = 40
 OLD_S = 30 * 86400
+MEASURED = ("gradients/", "parameters/", "outputs/", "system_stats/")
 
 
 def duration(seconds: float) -> str:
@@ -80,6 +81,11 @@ def value(what: object, most: int = MOST_VALUE) -> str:
 def values(row: Mapping[str, Any]) -> str:
     """`loss=0.1 acc=0.98`."""
     return " ".join(f"{clean(key)}={value(what)}" for key, what in row.items())
+
+
+def own_first(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What the program logged itself comes before the many numbers of `watch()`, and of an old run's machine."""
+    return dict(sorted(summary.items(), key=lambda item: item[0].startswith(MEASURED)))
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -10,8 +10,11 @@ from holter.catalog.present.last_word import reason
 from holter.catalog.read.damage import Damage
 from holter.catalog.read.journal_account import SOURCES, wait_status
 from holter.catalog.read.loaded_run import PROGRAM, LoadedRun, process_of
-from holter.cli.figures import age, clean, duration, flat, moment, plural, size, value
+from holter.catalog.read.media import lost_media
+from holter.cli.figures import age, clean, duration, flat, moment, own_first, plural, size, value
+from holter.cli.spending_view import cost_lines, peak_lines
 from holter.cli.stdout import Look, state_colour
+from holter.cli.warnings_view import warning_lines
 from holter.journal.digest import Digest
 from holter.model.records import Alerted, Exited, Finished, Lost, Noted
 from holter.model.run_row import RunRow
@@ -50,17 +53,20 @@ def sections(
     found = [
         Section("run", _pairs(_identity(loaded.row, now))),
         Section("config", _pairs(flat(loaded.row.config))),
-        Section("summary", _pairs(loaded.row.summary)),
+        Section("summary", _pairs(own_first(loaded.row.summary))),
         Section("host", _pairs(_host(loaded.facts, loaded.row.host))),
         Section("program", _pairs(_program(loaded))),
+        Section("peak memory", peak_lines(loaded.digests)),
         Section("processes", [_process(each, loaded) for each in loaded.digests if each.opened.writer in PROGRAM]),
         Section(stack.title.lower(), [clean(line) for line in stack.lines]),
         Section("console", list(console)),
+        Section("warnings", warning_lines(loaded.digests)),
         Section("alerts", [_alert(each) for each in loaded.said(Alerted)]),
         Section("notes", [f"{_time(each.at_ns)}  {clean(each.text)}" for each in loaded.said(Noted)]),
-        Section("lost", [_lost(each) for each in loaded.said(Lost)]),
+        Section("lost", [*(_lost(each) for each in loaded.said(Lost)), *_on_gpu(loaded), *_lost_media(loaded)]),
         Section("damage", [*map(_damage, damage), *_unknown(loaded)]),
         Section("files", _pairs({"directory": loaded.row.directory, "size": size(used_bytes)})),
+        Section("holter", cost_lines(loaded.digests)),
     ]
     return [section for section in found if section.lines]
 
@@ -80,6 +86,8 @@ def _identity(row: RunRow, now: float) -> dict[str, Any]:
     took = f"took {duration(row.duration_s)}" if ended else f"running for {duration(row.duration_s)}"
     known["started"] = f"{moment(row.started_at)} ({age(now - row.started_at)}), {took}"
     known["rows"] = f"{row.rows:,}{_last_row(row)}"
+    known["forked"] = f"from run {row.fork.run} at step {row.fork.step:,}" if row.fork is not None else ""
+    known["went back"] = ", ".join(f"to step {step:,} with attempt {n}" for n, step in sorted(row.rewinds.items()))
     known["masked"] = ", ".join(f"{count:,} × {name}" for name, count in row.masked.items())
     return {name: what for name, what in known.items() if what}
 
@@ -156,6 +164,25 @@ def _alert(alert: Alerted) -> str:
 def _lost(lost: Lost) -> str:
     since = f" since {_time(lost.since_ns)}" if lost.since_ns else ""
     return f"{plural(lost.records, 'record')} could not be kept{since}: {clean(lost.because)}"
+
+
+def _on_gpu(loaded: LoadedRun) -> list[str]:
+    """What was logged and had not come from a GPU when its process died."""
+    left = sum(each.awaited.pending for each in loaded.digests if each.awaited is not None)
+    failed = sum(each.awaited.lost for each in loaded.digests if each.awaited is not None)
+    if failed or (left and loaded.row.state != RUNNING):
+        return [f"{left + failed:,} values of the last rows were still on the GPU and are not recorded"]
+    return []
+
+
+def _lost_media(loaded: LoadedRun) -> list[str]:
+    lost = lost_media(loaded.row.directory)
+    lines = [
+        f"{each.count:,} of the media {clean(each.key)!r}"
+        f"{'' if each.last is None else f', the last one at step {each.last:,}'}: {clean(each.because)}"
+        for each in lost[:MOST_PAIRS]
+    ]
+    return [*lines, f"and {len(lost) - MOST_PAIRS:,} more; --json has all"] if len(lost) > MOST_PAIRS else lines
 
 
 def _damage(damage: Damage) -> str:

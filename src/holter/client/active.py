@@ -2,8 +2,10 @@
 
 import atexit
 import os
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from holter.client.capture.printing import Copy, PrintedStreams
 from holter.client.capture.program import ProgramHooks
@@ -13,6 +15,10 @@ from holter.console.files import STDOUT
 from holter.errors import NoRun
 from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
+from holter.wire.way_back import Here, Stop, Warn
+
+if TYPE_CHECKING:
+    from holter.client.habits.noticing import Noticing
 
 _runs: list[Run] = []
 _last: Run | None = None
@@ -20,6 +26,7 @@ _link: SidecarLink | None = None
 _hooks = ProgramHooks(_runs)
 _printed = PrintedStreams()
 _copies: dict[Run, Copy] = {}
+_habits: dict[Run, "Noticing"] = {}
 _listeners: list[Callable[[Run], None]] = []
 
 
@@ -35,6 +42,7 @@ def remember(run: Run) -> None:
 def watch_program(rank: int | None) -> None:
     """Have the active runs know what happens in the program."""
     _hooks.install(rank)
+    _look_at_torch()
 
 
 def copy_printed(run: Run, copy: Copy, *, fds: list[int]) -> None:
@@ -52,6 +60,25 @@ def print_copies(data: bytes) -> None:
 def look_again() -> None:
     """Watch also what the program has imported since; cheap, for once a second."""
     _hooks.look_again()
+    _look_at_torch()
+
+
+def notice_habits(run: Run, rows: int) -> None:
+    """Look for habits that a guard speaks of; cheap, for once a second."""
+    if not run.is_owned:
+        return
+    if run not in _habits:
+        from holter.client.habits.noticing import Noticing  # not for programs that end within a second
+
+        _habits[run] = Noticing(run.keep)
+    _habits[run].look(time.monotonic(), rows)
+
+
+def _look_at_torch() -> None:
+    if "torch" in sys.modules:
+        from holter.client.gpu_refusals import attach  # only programs with torch
+
+        attach(lambda: [(run.dir, run.keep) for run in recording()])
 
 
 def join_parent(join: Callable[..., object]) -> None:
@@ -63,6 +90,8 @@ def forget(run: Run) -> None:
     """The run has ended; with the last one go our hooks."""
     if run in _runs:
         _runs.remove(run)
+    if run in _habits:
+        _habits.pop(run).close()
     if run in _copies:
         _printed.stop(_copies.pop(run))
     if _runs:
@@ -84,9 +113,17 @@ def recording() -> list[Run]:
     return [run for run in _runs if run.dir and run.is_owned]
 
 
+def known() -> list[Run]:
+    """All that have not ended; in a fork also those of its parent."""
+    return list(_runs)
+
+
 def current() -> Run | None:
     """The active run. The one that records a notebook's kernel is none that anybody logs to."""
-    return next((run for run in reversed(_runs) if not run.is_kernel), None)
+    for run in reversed(_runs):  # each row that goes through the module asks: no generator
+        if not run.is_kernel:
+            return run
+    return None
 
 
 def kernel_run() -> Run | None:
@@ -106,7 +143,36 @@ def link(voice: Voice) -> SidecarLink:
     if _link is None:
         # In a notebook it would be shown below any cell that happens to run.
         _link = SidecarLink(voice, may_mention=lambda: not is_kernel())
+        _link.when_pressed = _press
+        _link.when_said = _look_what_grows
+        _link.when_asked_to_stop = _wish_stop
+        _link.where_we_are = _where_we_are
     return _link
+
+
+def _press(warn: Warn) -> None:
+    from holter.client.pressure import press  # ctypes: only those pay for it whose memory runs out
+
+    press(warn, recording())
+
+
+def _look_what_grows(warn: Warn, say: Callable[[str, Sequence[str]], None]) -> None:
+    from holter.client.growth import warned
+
+    warned(warn, next((run for run in recording() if run.id == warn.run), None), say=say)
+
+
+def _where_we_are(run: str) -> Here | None:
+    from holter.client.stacks import stacks_here  # only those who stand still pay for it
+
+    directory = next((each.dir for each in recording() if each.id == run), None)
+    return Here(directory=directory, stack=stacks_here(), pid=os.getpid()) if directory is not None else None
+
+
+def _wish_stop(wish: Stop) -> None:
+    for run in recording():
+        if run.id == wish.run:
+            run.wish_stop(wish.wish)
 
 
 def the_run(call: str) -> Run:
@@ -119,9 +185,18 @@ def the_run(call: str) -> Run:
 class _Log:
     """`holter.log(...)`; a callable object so that `holter.log.flush()` works as people write it."""
 
-    def __call__(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
-        """Record a row in the active run; see `Run.log`."""
-        the_run("log()").log(data, step, commit)
+    def __call__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        step: int | None = None,
+        commit: bool | None = None,
+        *,
+        sync: bool | None = None,
+        row: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record a row in the active run; see `Run.log`. `row` and `sync` are W&B's old words."""
+        run = current() or the_run("log()")
+        run.log(row if data is None else data, step, commit)  # type: ignore[arg-type]  # None is said there
 
     def flush(self) -> bool:
         """Wait until everything logged so far would survive the death of the machine; see `Run.flush`."""
@@ -193,11 +268,26 @@ def mark_preempting() -> None:
     the_run("mark_preempting()").mark_preempting()
 
 
+def define_metric(name: str, *options: Any, **others: Any) -> Any:
+    """Say which metric is the x axis of another in the active run; see `Run.define_metric`."""
+    return the_run("define_metric()").define_metric(name, *options, **others)
+
+
 def _leave() -> None:
     _printed.is_leaving = True
     _hooks.leave()
     for run in reversed(_runs.copy()):
         run.leave(*_hooks.asked)
+
+
+def _before_fork() -> None:
+    if "tensorflow" in sys.modules:
+        from holter.client.habits.forking import noticed_at_fork
+
+        if (noticed := noticed_at_fork()) is not None:
+            for run in recording():
+                run.keep(noticed)
+    _hooks.before_fork()
 
 
 def _after_fork() -> None:
@@ -211,4 +301,4 @@ def _after_fork() -> None:
 
 # At import, so that what the program registers later runs earlier: its own atexit functions may still log.
 atexit.register(_leave)
-os.register_at_fork(before=_hooks.before_fork, after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -7,7 +7,8 @@ from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.model.clock import Clock
 from holter.model.masking import Masking
-from holter.model.records import Described, Finished, Record
+from holter.model.record import Record
+from holter.model.records import Described, Finished
 from holter.recording.settings import Settings
 from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice

@@ -116,6 +116,15 @@ class Config(MutableMapping[str, Any]):
             return
         self.update(missing)
 
+    def update_locked(self, values: Any, *_: Any, **__: Any) -> None:
+        """W&B's, for the parameters of a sweep: nothing is locked here."""
+        self.update(values)
+
+    merge_locked = update_locked
+
+    def persist(self) -> None:
+        """W&B's: every change is kept at once."""
+
     def as_dict(self) -> dict[str, Any]:
         """A copy as plain dicts."""
         return {key: _copied(value) for key, value in self._values.items()}
@@ -172,6 +181,8 @@ class Summary(MutableMapping[str, Any]):
         return sum(1 for _ in self)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_json_dict":  # W&B's
+            return dict(self)
         try:
             return self[name]
         except KeyError:

@@ -4,7 +4,7 @@ import contextlib
 import copyreg
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,7 +15,8 @@ from holter.client.named_values import names_given
 from holter.client.recorder import Recorder
 from holter.client.run import Run
 from holter.client.shell import current_shell, is_kernel
-from holter.client.wandb_words import Understood
+from holter.client.trial import placed, read_trial, suggested
+from holter.client.wandb_words import Understood, set_by_variables
 from holter.errors import NotKept, UsageError
 from holter.journal.rundir import run_directory
 from holter.model.records import KERNEL, Console, Described, Opened
@@ -28,6 +29,10 @@ from holter.recording.login import source_of_server
 from holter.recording.past import Bookmark
 from holter.recording.settings import Settings, read_settings
 from holter.recording.voice import Voice
+
+if TYPE_CHECKING:
+    from holter.client.going_back import Moment
+    from holter.journal.rewinding import History
 
 _REINIT = (None, True, False, "default", "return_previous", "finish_previous", "create_new")
 _used: set[str] = set()
@@ -47,25 +52,36 @@ def init(
     dir: Any = None,
     mode: str | None = None,
     resume: Any = None,
+    resume_from: str | None = None,
+    fork_from: str | None = None,
     reinit: Any = None,
+    guard: str | None = None,
     settings: Any = None,
     **others: Any,
 ) -> Run:
     """Start a run and make it the active one. Never touches the network, never waits for the sidecar.
 
+    With `resume_from="RUN?_step=1200"` it goes back in a run to a step; with `fork_from` another run begins there.
     Raises UsageError for what cannot work; a directory that can't be made is replaced by a temporary one.
     """
     arguments = {"project": project, "entity": entity, "name": name, "run_id": id, "tags": tags, "notes": notes}
-    arguments |= {"group": group, "job_type": job_type, "dir": dir, "mode": mode, "resume": resume}
-    asked = Understood(names_given(settings, "settings"), _given(arguments), others=others)
+    arguments |= {"group": group, "job_type": job_type, "dir": dir, "mode": mode, "resume": resume, "guard": guard}
+    named = {**set_by_variables(os.environ), **names_given(settings, "settings")}
+    reinit = named.pop("reinit", None) if reinit is None else reinit
+    moment = _moment(named, {"resume_from": resume_from, "fork_from": fork_from})
+    asked = Understood(named, _given(arguments), others=others)
     asked.look_at_environment(os.environ)
     place = _place(asked.settings.pop("dir", None))
-    chosen = read_settings(asked.settings, os.environ)
+    chosen = _chosen(asked.settings, moment)
     asked.look_at_id(chosen.run_id)
     values = asked.leave_out(names_given(config, "config"))
+    if chosen.mode != "disabled":
+        _follow_others(asked)
+    if (trial := read_trial()) is not None:
+        chosen, values = placed(chosen, trial, is_used=_used.__contains__), suggested(values, trial)
     if (previous := _previous(reinit)) is not None:
         previous.config.update(values)
-        if left := _left_aside(previous, chosen, asked.settings):
+        if left := _left_aside(previous, chosen, asked.settings, moment):
             another = "reinit='create_new' begins another"
             previous.remark(f"run {previous.id} is still active, and init() gives it back without {left}; {another}")
         return previous
@@ -75,7 +91,9 @@ def init(
         for text in asked.remarks:
             Voice(silent=chosen.silent).warn(text, text)
         return run
-    run = _Opening(chosen, values, place=place).open()
+    run = _Opening(chosen, values, place=place, moment=moment).open()
+    if trial is not None and run.id == trial.run:
+        trial.begin(run)
     for text in asked.remarks:
         run.remark(text)
     return run
@@ -122,16 +140,21 @@ class _Opening:
         kind: str = "",
         launched: Launched | None = None,
         place: str = "",
+        moment: "Moment | None" = None,
     ) -> None:
         self.settings = settings
         self.place = place
+        self.moment = moment
+        self.history: History | None = None
         self.kind = kind
         self.config = config
         launched = launched or read_launched(os.environ)
         is_theirs = launched is not None and settings.run_id == launched.run and launched.run not in _used
         self.launched = launched if is_theirs else None
         self.launcher = launched.journal if launched is not None and is_theirs else ""
-        identity = _identify(settings, launched)
+        chosen = settings.run_id or Bookmark(settings, os.environ).claim()
+        identity = _identify(chosen, launched)
+        self.has_known_id = bool(chosen) or identity.is_shared
         silent = settings.silent or bool(identity.rank)
         show = _show_in_cell if is_kernel() else lambda line: False
         self.voice = Voice(silent=silent, quiet=settings.quiet or is_theirs, show=show)
@@ -140,8 +163,13 @@ class _Opening:
     def open(self) -> Run:
         attempt = self.attempt
         attempt.resume(launcher=self.launcher)
+        back = self.moment.begin(attempt, os.environ) if self.moment is not None else None
         attempt.make_place(elsewhere=self.place)
+        self.history = back.history if back is not None else None
         run = self._start(attempt.describe("client", kind=self.kind))
+        run.has_known_id = self.has_known_id
+        if back is not None:
+            run.keep(back.record)
         if attempt.past.config or self.config:
             run.config.update({**attempt.past.config, **self.config})
         printing = self._choose_printing(run)
@@ -149,7 +177,7 @@ class _Opening:
         active.watch_program(attempt.rank)
         _used.add(run.id)
         attempt.bookmark.write(run.id)
-        run.when_well(attempt.bookmark.clear)
+        run.when_well(lambda: attempt.bookmark.clear(run.id))
         self._watch(run, printing)  # late: while a sidecar starts, it takes from us what it needs for that
         if current_shell() is not None:
             from holter.client.notebook.entry import enter  # only notebooks pay for it
@@ -189,13 +217,22 @@ class _Opening:
             limit_bytes=attempt.limit_bytes,
         )
         recorder.attempt = attempt.number
-        recorder.start_from(attempt.past.last, attempt.past.next_step)
+        recorder.waits_for_gpu = self.settings.gpu_scalars == "wait"
+        recorder.start_from(attempt.past.last, attempt.past.next_step, history=self.history)
         link = active.link(self.voice)
         run = Run(attempt.run, recorder, described, link=link, voice=self.voice, clock=attempt.clock)
+        if recorder.metrics:
+            run.go_on_defining()
+
+        has_guards = self.settings.guard != "off"
 
         def each_second() -> None:
             active.look_again()
             run.look_at_config()
+            if has_guards:
+                active.notice_habits(run, recorder.rows.rows)
+            if (pressure := sys.modules.get("holter.client.pressure")) is not None:
+                pressure.of_process().at_log(run)
 
         recorder.each_second = each_second
         if is_owner:
@@ -227,18 +264,57 @@ class _Opening:
         link = active.link(self.voice)
         if self.settings.allow_stop:
             link.allow_stop(run.id)
+        if self.settings.guard == "interrupt":
+            from holter.client.agreement import has_group
+            from holter.client.pressure import of_process  # ctypes: only those who asked for it pay for it
+
+            if has_group():
+                text = (
+                    "guard='interrupt' is left out: with a process group the other ranks would wait for the one that is"
+                    " interrupted; ask run.should_stop in each step"
+                )
+                self.voice.warn("interrupt", text)
+            else:
+                of_process().allow_interrupt(run.id)
         try:
             link.watch(message)
         except OSError as error:
             self.voice.warn("sidecar", f"the sidecar did not start ({error}): rows are safe, system curves are missing")
 
 
-def _identify(settings: Settings, launched: Launched | None) -> Identity:
-    found = identify_here(settings.run_id or Bookmark(settings).read(), os.environ)
+def _identify(chosen: str, launched: Launched | None) -> Identity:
+    found = identify_here(chosen, os.environ)
     # A second run of the same process, as in a sweep, is not the one run of the job or launcher any more.
     is_given = launched is not None and launched.run == found.run
-    is_shared = is_given or (found.is_shared and not settings.run_id)
+    is_shared = is_given or (found.is_shared and not chosen)
     return Identity(new_run_id()) if is_shared and found.run in _used else found
+
+
+def _moment(named: dict[str, Any], arguments: dict[str, Any]) -> "Moment | None":
+    """The step of a run at which this one is to begin. Raises UsageError."""
+    asked = {name: named.pop(name, None) if value is None else value for name, value in arguments.items()}
+    if not any(asked.values()):
+        return None
+    from holter.client.going_back import read_moment  # only those who go back pay for it
+
+    return read_moment(asked)
+
+
+def _chosen(asked: dict[str, Any], moment: "Moment | None") -> Settings:
+    found = read_settings(asked, os.environ)
+    return found if moment is None else moment.settings(found)
+
+
+def _follow_others(asked: Understood) -> None:
+    """Have what is given to others than us recorded as well, where that was asked for."""
+    if asked.syncs_tensorboard:
+        from holter.client.tensorboard import sync_tensorboard  # only those who ask pay for it
+
+        sync_tensorboard()
+    if asked.follows_videos:
+        from holter.client.gym_videos import follow_videos  # as above
+
+        follow_videos()
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -255,11 +331,12 @@ def _place(given: Any) -> str:
         raise UsageError(f"dir must be a path, got {type(given).__name__} {str(given)[:40]!r}") from None
 
 
-def _left_aside(run: Run, chosen: Settings, asked: dict[str, Any]) -> str:
+def _left_aside(run: Run, chosen: Settings, asked: dict[str, Any], moment: "Moment | None", /) -> str:
     """The names of what was asked of a new run and is otherwise in the one that is active."""
     names = ("project", "entity", "name", "group", "job_type", "tags", "notes")
     others = [name for name in names if name in asked and getattr(chosen, name) != getattr(run, name)]
-    return ", ".join([*others, *(["id"] if "run_id" in asked and chosen.run_id != run.id else [])])
+    others += ["id"] if "run_id" in asked and chosen.run_id != run.id else []
+    return ", ".join([*others, *([moment.argument] if moment is not None else [])])
 
 
 def _previous(reinit: Any) -> Run | None:

@@ -8,33 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from holter.client.addresses import page_of
+from holter.client.artifact_run import ArtifactRun
 from holter.client.boundary import harmless
 from holter.client.capture.description import describe, exit_code_of, exit_text_of, plain_exit_code
 from holter.client.deadline import in_time
+from holter.client.defined_run import DefinedRun
 from holter.client.mappings import Config, Summary, settle
 from holter.client.recorder import Recorder
 from holter.client.shell import current_shell
 from holter.client.shortened import text_of
+from holter.client.stoppable_run import StoppableRun
+from holter.client.tools_of_run import ToolsOfRun
+from holter.client.trial import TrialPruned
 from holter.client.values import plain_row, plain_tree
 from holter.errors import NotKept, NotSynced, RunFinished, is_strict
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.masking import masked_in_words
-from holter.model.records import (
-    KERNEL,
-    Alerted,
-    Configured,
-    Described,
-    Finished,
-    Preempting,
-    Raised,
-    Record,
-    Summarised,
-)
+from holter.model.record import Record
+from holter.model.records import Alerted, Configured, Described, Finished, Preempting, Raised, Summarised
 from holter.recording.login import rows_in_words
 from holter.recording.sidecar_link import SidecarLink
 from holter.recording.voice import Voice
+from holter.wire.addresses import page_of
+from holter.wire.way_back import Events
 
 if TYPE_CHECKING:
     from holter.memory.held import Variables
@@ -44,7 +41,7 @@ LEAVE_WITHIN_S = 0.5
 MOST_TITLES = 1000
 
 
-class Run:
+class Run(StoppableRun, DefinedRun, ArtifactRun, ToolsOfRun):
     """One execution of a training program. Made by `holter.init()`; thread-safe; safe in forked children."""
 
     def __init__(
@@ -61,11 +58,12 @@ class Run:
         self.resumed = described.resumed
         self.server = ""
         """The address of the server to which the run is sent; empty where it stays on this machine."""
+        self.has_known_id = False
+        """Whether another machine may have recorded into it: its id was chosen, or is its job's."""
         self._recorder = recorder
-        self._described = described
+        super().__init__(described, clock)
         self._link = link
         self._voice = voice
-        self._clock = clock
         self._owner_pid = os.getpid()
         self._finished = False
         self._failures = 0
@@ -83,7 +81,9 @@ class Run:
         self._config_kept: dict[str, Any] = {}
         self._summary_by_hand: dict[str, Any] = {}
 
-    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
+    def log(
+        self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, sync: bool | None = None
+    ) -> None:
         """Record a row; once this returns it survives `kill -9`.
 
         Args:
@@ -91,6 +91,7 @@ class Run:
             step: where the row belongs, in any order: a whole number between -2**62 and 2**62, a row of any other is
                 not recorded. Left out, the step after the last one. For the same step and name the last write wins.
             commit: False adds to the current step without going on to the next; what it adds is kept at once.
+            sync: W&B's old word; it makes no difference.
         """
         try:
             if self._finished:
@@ -133,7 +134,7 @@ class Run:
     @property
     def summary(self) -> Summary:
         """The last value of each key; values set by hand win."""
-        last = self._recorder.rows.last_values
+        last = self._recorder.summarised
         return Summary(last, self._summary_by_hand, keep=self._keep_summary, report=self.report)
 
     @harmless
@@ -147,14 +148,14 @@ class Run:
         if self._is_over("alert()"):
             return
         at_ns, title = self._clock.now_ns(), text_of(title, 500)
-        seconds = getattr(wait_duration, "total_seconds", lambda: wait_duration or 0.0)
-        if at_ns - self._alerted_ns.get(title, 0) < seconds() * 1e9:
+        if at_ns - self._alerted_ns.get(title, 0) < self._seconds_of(wait_duration) * 1e9:
             return
         if len(self._alerted_ns) >= MOST_TITLES:
             self._alerted_ns.clear()
         self._alerted_ns[title] = at_ns
         level = str(getattr(level, "value", level)).upper()
         self._recorder.record(Alerted(at_ns=at_ns, title=title, text=text_of(text, 5000), level=level))
+        self._link.look(self.dir)
 
     def save(self, glob_str: Any = None, base_path: Any = None, policy: str = "live") -> list[str]:
         """Keep copies of files in the run's directory, under `files`; returns where they are or will be.
@@ -166,6 +167,8 @@ class Run:
             policy: `now` as they are, `live` again whenever they change, `end` as they are when the run ends.
         """
         try:
+            if glob_str is base_path is None:
+                return []  # W&B's old way to keep the name, which is kept already
             if self._finished:
                 raise RunFinished(f"save() after finish() of run {self.id}: nothing is kept")
             return self._save(glob_str, base_path, policy)
@@ -195,29 +198,14 @@ class Run:
         return self._recorder.directory
 
     @property
+    def attempt(self) -> int:
+        """Which one of the run's this is: 1 until it was resumed."""
+        return self._recorder.attempt
+
+    @property
     def step(self) -> int:
         """The step that a `log()` without one would get."""
         return self._recorder.next_step
-
-    @property
-    def project(self) -> str:
-        """What the run belongs to."""
-        return self._described.project
-
-    @property
-    def entity(self) -> str:
-        """The team, as W&B calls it."""
-        return self._described.entity
-
-    @property
-    def group(self) -> str:
-        """Runs that belong together."""
-        return self._described.group
-
-    @property
-    def job_type(self) -> str:
-        """What kind of run it is within its group."""
-        return self._described.job_type
 
     @property
     def url(self) -> str | None:
@@ -229,42 +217,11 @@ class Run:
         there = read_server_id(self.dir, self.server, run=self.id)
         return f"{self.server}/{page_of(self.project, there)}"
 
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it records a notebook's kernel for its own sake, and nobody logs to it."""
-        return self._described.kind == KERNEL
-
-    @property
-    def name(self) -> str:
-        """What people call it; settable."""
-        return self._described.name
-
-    @name.setter
-    def name(self, name: str) -> None:
-        self._describe(name=text_of(name, 4096))
-
-    @property
-    def notes(self) -> str:
-        """A longer description; settable."""
-        return self._described.notes
-
-    @notes.setter
-    def notes(self, notes: str) -> None:
-        self._describe(notes=text_of(notes, 4096))
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Words to find it by; settable."""
-        return self._described.tags
-
-    @tags.setter
-    def tags(self, tags: tuple[str, ...]) -> None:
-        self._describe(tags=tuple(map(str, tags)))
-
     def __enter__(self) -> "Run":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        error = None if isinstance(error, TrialPruned) else error  # a sweep's agent catches it: the run is no failure
         self._keep_error(error)
         code, text = exit_code_of(error), exit_text_of(error)
         self._end(Finished(at_ns=self._clock.now_ns(), exit_code=code, how="context", exit_text=text))
@@ -299,6 +256,10 @@ class Run:
         self._when_ended = call
         self._when_ending = before
 
+    def follow_events(self, told: Events) -> bool:
+        """Have the sidecar record what this process writes for TensorBoard; false where there is none."""
+        return self._link.follow_events(told)
+
     def when_well(self, call: Callable[[], None]) -> None:
         """Call this when the run ends without an error."""
         self._when_well = call
@@ -308,10 +269,15 @@ class Run:
         """Whether this process opened the run, and so ends it."""
         return os.getpid() == self._owner_pid
 
-    def describe(self, described: Described) -> None:
-        """Keep what the run is called."""
-        self._described = described
-        self.keep(described)
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more is recorded."""
+        return self._finished
+
+    @property
+    def starting_step(self) -> int:
+        """The step of the first row of this attempt, unless it says another."""
+        return self._recorder.first_step
 
     @property
     def last_row_ns(self) -> int:
@@ -396,6 +362,14 @@ class Run:
         elif self._voice.warn(f"{doing}:{type(error).__name__}:{_cell(error)}", str(error) or type(error).__name__):
             self._recorder.note(f"{doing}: {error}")
 
+    def _seconds_of(self, wait_duration: Any) -> float:
+        """Of an alert, which is kept whatever was given here."""
+        try:
+            return float(getattr(wait_duration, "total_seconds", lambda: wait_duration or 0.0)())
+        except (TypeError, ValueError):
+            self.remark(f"wait_duration of alert() takes seconds or a timedelta, got {text_of(wait_duration, 40)}")
+            return 0.0
+
     def _save(self, glob_str: Any, base_path: Any, policy: str) -> list[str]:
         from holter.client.saving import save_files, understand  # only those who save pay for it
 
@@ -411,6 +385,10 @@ class Run:
             return
         self._when_ending()
         self.look_at_config()
+        if self.is_owned and "holter.client.watches" in sys.modules:
+            self.unwatch()  # its models go on without it, and must be free to go
+        if "holter.client.tensorboard" in sys.modules:
+            sys.modules["holter.client.tensorboard"].write_out()
         self._finished = True
         finished = msgspec.structs.replace(finished, exit_code=plain_exit_code(finished.exit_code))
         is_closed = in_time(lambda: self._close(finished), FINISH_WITHIN_S)
@@ -423,7 +401,7 @@ class Run:
         """How many rows there are, and how many of them are on the server, as far as that is known at this moment."""
         rows, known = self._recorder.rows.rows, self._link.on_server.get(self.journal.id.hex())
         if not self.server:
-            return f"{rows:,} rows"
+            return f"{rows:,} row{'' if rows == 1 else 's'}"
         there, is_stuck = (known.rows, known.is_stuck) if known else (0, False)
         return rows_in_words(rows, there, run=self.id, is_stuck=is_stuck)
 
@@ -463,19 +441,23 @@ class Run:
             self.report(doing, RunFinished(f"{doing} after finish() of run {self.id}: it is not recorded"))
         return self._finished
 
-    def _describe(self, **changes: Any) -> None:
-        self._is_over(f"a change of {', '.join(changes)}")
-        self.describe(msgspec.structs.replace(self._described, at_ns=self._clock.now_ns(), **changes))
-
     def _keep_config(self) -> None:
         self._is_over("a change of config")
-        self._config_kept = plain_tree(self._config_values, self._recorder.complain)
+        self._config_kept = plain_tree(self._referred(self._config_values, "config"), self._recorder.complain)
         settle(self._config_values, plain_tree(self._config_kept, self._recorder.complain))
         self.keep(Configured(at_ns=self._clock.now_ns(), config=self._config_kept))
 
+    def _referred(self, values: dict[str, Any], place: str) -> dict[str, Any]:
+        """With the names of media instead of them, where somebody has loaded what makes some."""
+        if not self.dir or "holter.client.media.medium" not in sys.modules:
+            return values
+        from holter.client.media.references import with_references
+
+        return with_references(values, place, recorder=self._recorder, at_ns=self._clock.now_ns())
+
     def _keep_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
         self._is_over("a change of summary")
-        kept = plain_row(summary, self._recorder.complain)
+        kept = plain_row(self._referred(summary, "summary"), self._recorder.complain)
         self.keep(Summarised(at_ns=self._clock.now_ns(), summary=kept))
         return kept
 

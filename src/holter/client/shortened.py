@@ -1,8 +1,9 @@
 """The beginning of what a value would print, without making all of it."""
 
+import contextlib
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -70,30 +71,37 @@ def _fields(value: Any, most: int, depth: int) -> Iterator[str]:
 def _sequence(opening: str, closing: str) -> Pieces:
     def pieces(value: Any, most: int, depth: int, /) -> Iterator[str]:
         yield opening
-        yield from _items(iter(value), most, depth)
+        yield from _items(value, most, depth)
         yield f",{closing}" if closing == ")" and len(value) == 1 else closing
 
     return pieces
 
 
-def _items(items: Iterator[Any], most: int, depth: int) -> Iterator[str]:
-    # All at once: another thread may change a set, and whoever goes through it would fail.
-    for number, inner in enumerate(list(islice(items, most))):
+def _items(items: Iterable[Any], most: int, depth: int) -> Iterator[str]:
+    for number, inner in enumerate(_first(items, most)):
         if number:
             yield ", "
         yield from _pieces(inner, most, depth)
 
 
+def _first(items: Iterable[Any], most: int) -> list[Any]:
+    """All at once: whoever goes through what another thread changes would fail."""
+    for _ in range(8):
+        with contextlib.suppress(RuntimeError):  # changed between two calls of this line
+            return list(islice(items, most))
+    return list(items)[:most]
+
+
 def _set(value: Any, most: int, depth: int) -> Iterator[str]:
     is_plain = type(value) is set and len(value) > 0
     yield "{" if is_plain else f"{type(value).__name__}(" + ("{" if value else "")
-    yield from _items(iter(value), most, depth)
+    yield from _items(value, most, depth)
     yield "}" if is_plain else ("}" if value else "") + ")"
 
 
 def _dict(value: Any, most: int, depth: int) -> Iterator[str]:
     yield "{"
-    for number, (key, inner) in enumerate(list(islice(dict.items(value), most))):
+    for number, (key, inner) in enumerate(_first(dict.items(value), most)):
         if number:
             yield ", "
         yield from _pieces(key, most, depth)

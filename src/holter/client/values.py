@@ -16,6 +16,8 @@ MOST_TEXT = 64 << 10
 MOST_REPR = 1_000
 MOST_KEY = 512
 MOST_ITEMS = 10_000
+MOST_IN_ARRAY = 32
+"""Arrays of so many values are lists in the row, as with W&B; larger ones of numbers become histograms."""
 DEEPEST = 16
 # In one call.
 MOST_VALUES = 100_000
@@ -149,6 +151,8 @@ def _converted(value: Any, name: str, room: Room) -> Any:
         scalar = scalar_of(value)
         if type(scalar) in _PLAIN:
             return plain(scalar, name, room)
+        if (listed := _small_array(scalar)) is not None:
+            return _items(listed, name, room)
     except Exception as error:  # noqa: BLE001  users' own classes may raise anything from anything
         room.complain(f"value:{name}", f"{name!r} could not be read ({type(error).__name__}): its description is kept")
     return _described(value, name, room)
@@ -177,13 +181,30 @@ def scalar_of(value: Any) -> Any:
     return value
 
 
-def _items(value: list[Any] | tuple[Any, ...], name: str, room: Room) -> Any:
+def _small_array(value: Any) -> list[Any] | None:
+    """The numbers or texts of an array that is no larger than a list in a row should be; None for anything else."""
+    shape = getattr(value, "shape", None)
+    if not shape or not hasattr(value, "tolist") or math.prod(tuple(shape)) > MOST_IN_ARRAY:
+        return None
+    listed = value.tolist()
+    return listed if isinstance(listed, list) else None
+
+
+def _items(value: list[Any] | tuple[Any, ...], name: str, room: Room, depth: int = 0) -> Any:
     if not _has_place(value, room):
         return _described(value, name, room)
-    return [
-        plain(inner, name, room) if inner is None or type(inner) in _PLAIN else _described(inner, name, room)
-        for inner in value
-    ]
+    return [_item(inner, name, room, depth) for inner in value]
+
+
+def _item(value: Any, name: str, room: Room, depth: int) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return plain(value, name, room)
+    if isinstance(value, list | tuple) and depth < DEEPEST:
+        return _items(value, name, room, depth + 1)
+    # To read a distributed tensor, all ranks have to: that is the program's to do.
+    is_shared = any(kind.__name__ == "DTensor" for kind in type(value).__mro__)
+    is_inner = isinstance(value, list | tuple | dict)
+    return _described(value, name, room) if is_inner or is_shared else _converted(value, name, room)
 
 
 def _has_place(value: list[Any] | tuple[Any, ...], room: Room) -> bool:
@@ -224,4 +245,5 @@ def _described(value: Any, name: str, room: Room) -> str:
 def _misfit(value: Any) -> str:
     if isinstance(value, list | tuple) and len(value) > MOST_ITEMS:
         return f"has {len(value):,} items, and a row takes {MOST_ITEMS:,} in a list"
-    return f"is a {type(value).__name__}, which has no place in a row"
+    kind = type(value).__name__
+    return f"is a{'n' if kind[:1].lower() in 'aeiou' else ''} {kind}, which has no place in a row"

@@ -73,6 +73,24 @@ def read_tables(paths: Sequence[str]) -> Tables:
     return reading.finish()
 
 
+def tables_up_to(tables: Tables, step: int | None) -> Tables:
+    """Without the rows behind a step; None leaves all."""
+    if step is None:
+        return tables
+    kept = [_table_up_to(table, step) for table in tables.tables]
+    return msgspec.structs.replace(
+        tables,
+        tables=[table for table in kept if len(table.steps)],
+        loose=[each for each in tables.loose if each.row.step <= step],
+    )
+
+
+def _table_up_to(table: Table, step: int) -> Table:
+    kept = table.steps <= step
+    columns = {key: column[kept] for key, column in table.columns.items()}
+    return Table(table.keys, table.steps[kept], table.at_ns[kept], table.offsets[kept], columns)
+
+
 def merge_rows(journals: Sequence[Tables]) -> Iterator[dict[str, Any]]:
     """The rows of a run: one for each step, in the order of steps, `_step` and `_timestamp` (in seconds) first.
 

@@ -12,7 +12,8 @@ from holter.journal.place import Piece, Place
 from holter.journal.reader import Frame, Stretch, scan
 from holter.journal.rows import CODES, Schema
 from holter.model.bounds import Instant, Whole
-from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared, Record
+from holter.model.record import Record
+from holter.model.records import FIRST_PACKED, KINDS, LOOSE_ROW, NUMBERS, Declared
 
 
 class LoggedRow(NamedTuple):

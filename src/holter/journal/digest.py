@@ -8,9 +8,13 @@ from typing import Any
 import msgspec
 
 from holter.errors import JournalError, NewerJournal
+from holter.journal.aggregating import add_to_aggregates
 from holter.journal.decoding import Decoder, Told, tell_segment
 from holter.journal.place import LARGE_BYTES, Place
 from holter.journal.rundir import list_segments, segments_of
+from holter.model.awaiting import Awaited
+from holter.model.metric_definitions import Aggregate, Defined, MetricDefinition
+from holter.model.record import Record
 from holter.model.records import (
     LASTING,
     Beat,
@@ -20,12 +24,20 @@ from holter.model.records import (
     Described,
     Masked,
     Opened,
-    Record,
     Saved,
     Summarised,
     Totals,
 )
+from holter.model.spending import Spent
 
+_NEWEST: dict[type[Record], str] = {
+    Described: "described",
+    Beat: "beat",
+    Awaited: "awaited",
+    CellStarted: "cell",
+    CellEnded: "cell_ended",
+    Spent: "spent",
+}
 _OPENED_BYTES, _PROJECT_BYTES = 16 << 10, 256 << 10
 
 
@@ -43,11 +55,17 @@ class Digest(msgspec.Struct):
     highest_step: int | None = None
     last_at_ns: int = 0
     beat: Beat | None = None
+    awaited: Awaited | None = None
+    """What was on its way from a GPU when that was last said."""
+    spent: Spent | None = None
     cell: CellStarted | None = None
     """The last one that a notebook began."""
     cell_ended: CellEnded | None = None
     masked: dict[str, int] = {}
     """How many secrets its writer has hidden, by kind and place."""
+    metrics: dict[str, MetricDefinition] = {}
+    aggregates: dict[str, Aggregate] = {}
+    """Of the metrics of which the summary keeps more than the last value."""
     said: list[Record] = []
     unknown: int = 0
     """Records of the newest segment that this holter can't read."""
@@ -130,6 +148,9 @@ class GrowingDigests:
             if growing.digest is not None:
                 opened = growing.digest.opened
                 self._asked += [(opened, record) for _, record in told.records if isinstance(record, Saved)]
+        if growing.digest is None and len(paths) > 1:
+            # Nothing of the newest segment can be read: the one before has told what there was.
+            growing.digest = digest(journal, paths)
 
 
 def digest(journal: str, paths: list[str]) -> Digest | None:
@@ -170,8 +191,6 @@ def _first_words(path: str, count: int) -> list[Record]:
 
 def _add_record(result: Digest, record: Record) -> None:
     match record:
-        case Described():
-            result.described = record
         case Configured():
             result.config = record.config
         case Summarised():
@@ -180,21 +199,22 @@ def _add_record(result: Digest, record: Record) -> None:
             result.rows, result.last = record.rows, dict(record.last)
             result.last_step, result.last_at_ns = record.last_step, record.last_at_ns or 0
             result.highest_step = record.highest_step
-        case Beat():
-            result.beat = record
-        case CellStarted():
-            result.cell = record
-        case CellEnded():
-            result.cell_ended = record
+            result.aggregates = dict(record.aggregates)
+        case Defined():
+            result.metrics = record.metrics
         case Masked():
             result.masked = record.counts
+        case _ if type(record) in _NEWEST:
+            setattr(result, _NEWEST[type(record)], record)
         case _ if isinstance(record, LASTING):
             result.said.append(record)
 
 
 def _add(result: Digest, told: Told, highest: int | None) -> None:
+    before = result.metrics
     for _, record in told.records:
         _add_record(result, record)
+    add_to_aggregates(result.aggregates, told, before=before)
     result.rows += told.count
     result.unknown += told.unknown
     for row in told.last_rows():

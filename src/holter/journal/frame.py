@@ -12,7 +12,8 @@ import zlib
 import msgspec
 
 from holter.errors import JournalError, NewerJournal
-from holter.model.records import NUMBERS, Record
+from holter.model.record import Record
+from holter.model.records import NUMBERS
 
 RESIDUE = 0x2144DF1C
 MAGIC = b"HOLTERJ\n"

@@ -127,6 +127,10 @@ class RowEncoder:
         """Continue from what an earlier attempt left."""
         self._loose_last = {key: (0, value) for key, value in last.items()}
 
+    def start_at(self, at_ns: int, step: int) -> None:
+        """The newest row is one of an earlier attempt, until there is one here."""
+        self._loose_at = (at_ns, step)
+
     def _declare(self, row: dict[str, Any]) -> bool:
         """Declare the row's key set if it was met before; False where the row is to stay loose."""
         keys = (*row,)

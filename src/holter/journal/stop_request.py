@@ -16,14 +16,18 @@ class StopRequest(msgspec.Struct, frozen=True, kw_only=True):
     at_ns: int
     reason: str = ""
     attempt: int = 0
+    after: str = ""
+    """`checkpoint`: not before the next one is whole; empty: now."""
 
 
 _decode = msgspec.json.Decoder(StopRequest).decode
 
 
-def write_stop_request(directory: str, request: StopRequest) -> None:
-    """Ask; a newer wish replaces an older one. Raises OSError."""
-    replace_file(os.path.join(directory, NAME), msgspec.json.encode(request))
+def write_stop_request(directory: str, request: StopRequest) -> str:
+    """Ask; a newer wish replaces an older one. Returns the file's path. Raises OSError."""
+    path = os.path.join(directory, NAME)
+    replace_file(path, msgspec.json.encode(request))
+    return path
 
 
 def read_stop_request(directory: str) -> StopRequest | None:

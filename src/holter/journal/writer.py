@@ -17,7 +17,8 @@ from holter.journal.segment import Segment, begin_segment
 from holter.journal.unsynced import Unsynced
 from holter.model.clock import Clock
 from holter.model.masking import Masking
-from holter.model.records import LASTING, LATEST, Lost, Masked, Record
+from holter.model.record import Record
+from holter.model.records import LASTING, LATEST, Lost, Masked
 
 _crc32 = zlib.crc32  # a global is found faster than an attribute
 

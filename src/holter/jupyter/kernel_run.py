@@ -13,7 +13,8 @@ from holter.journal.writer import JournalWriter
 from holter.jupyter.scribe import Log, Scribe
 from holter.jupyter.start_trouble import find_trouble
 from holter.model.cutting import as_utf8
-from holter.model.records import KERNEL, Console, Exited, Facts, KernelAsked, Launched, Record
+from holter.model.record import Record
+from holter.model.records import KERNEL, Console, Exited, Facts, KernelAsked, Launched
 from holter.probes.identity import identify, this_process
 from holter.recording.attempt import Attempt
 from holter.recording.identity import Identity, new_run_id

@@ -58,7 +58,9 @@ def _hear(ending: Ending) -> HowItEnded | None:
     who sent it and why."""
     if ending.status == 0:
         return None
-    return ending.told(PATIENCE_S if may_hide_a_signal(ending.status) or is_scheduled(os.environ) else GLANCE_S)
+    told = ending.told(PATIENCE_S if may_hide_a_signal(ending.status) or is_scheduled(os.environ) else GLANCE_S)
+    # On a busy machine it may have looked before it heard from us how the command ended.
+    return told if told is not None and told.has_status else None
 
 
 def _look(directory: str, ending: Ending) -> HowItEnded | None:

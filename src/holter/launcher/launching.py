@@ -5,7 +5,7 @@ import importlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,9 @@ from holter.wire.way_back import Pumped
 READY_AFTER_S = 2.0
 
 
-def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], /) -> int:
+def launch(
+    command: list[str], options: dict[str, Any], config: dict[str, Any], /, *, tensorboard: Sequence[str] = ()
+) -> int:
     """Run the command to its end as a run; returns the exit code for the shell, 128+n for signal n.
 
     Raises UsageError for what can't work; a command that can't be run is said here, and its code returned.
@@ -37,6 +39,7 @@ def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], 
         command: the command and its arguments.
         options: settings as the user gave them, by their names.
         config: the run's configuration.
+        tensorboard: folders whose event files are rows of it.
     """
     closed = closed_descriptors()
     occupy_standard()
@@ -48,6 +51,7 @@ def launch(command: list[str], options: dict[str, Any], config: dict[str, Any], 
             replace_by(program, command, environ=environ)
         try:
             launching = _Launch(command, settings, closed=closed)
+            launching.follow(tensorboard)
         except OSError as error:
             because = error.strerror or str(error)
             Voice().warn("directory", f"there is nowhere to record ({because}); the command runs anyway")
@@ -71,6 +75,14 @@ class _Launch:
         self.output: Output | None = None
         self.link: SidecarLink | None = None
         self.is_sent = False
+        self._followed: Callable[[], None] = lambda: None
+
+    def follow(self, folders: Sequence[str]) -> None:
+        """Have event files that come to be in these folders recorded."""
+        if folders:
+            from holter.launcher.event_rows import FollowedFolders  # only those who ask pay for it
+
+            self._followed = FollowedFolders(self.attempt, folders, say=self.voice.warn).stop
 
     def run(self, program: str, environ: dict[str, str], config: dict[str, Any], /) -> int:
         self.recorded.describe(config)
@@ -87,6 +99,7 @@ class _Launch:
         attendant = Attendant(pid, held, resize=self.streams.resize, claims=claims, heard=self._heard)
         self._harmlessly(lambda: self._watch(pid))
         ending = attendant.wait()
+        self._harmlessly(self._followed)
         self._harmlessly(lambda: self.recorded.ended(pid, ending))
         if self.output is not None:
             self.output.drain(attendant.may_wait)
@@ -194,5 +207,8 @@ class _Launch:
 
 def _as_environment(options: dict[str, Any]) -> dict[str, str]:
     """The options as the variables that a program which joins reads; its own arguments win over them."""
-    texts = {name: ",".join(value) if name in ("tags", "not_secret") else str(value) for name, value in options.items()}
+    texts = {
+        name: ",".join(value) if name in ("tags", "not_secret", "silence") else str(value)
+        for name, value in options.items()
+    }
     return {ENVIRONMENT[name]: text for name, text in texts.items()}

@@ -9,7 +9,8 @@ from holter.errors import NotKept
 from holter.launcher.attending import Ending
 from holter.launcher.streams import Streams
 from holter.model.evidence import Sender
-from holter.model.records import Configured, Console, Exited, Finished, Launched, Record, Signalled
+from holter.model.record import Record
+from holter.model.records import Configured, Console, Exited, Finished, Launched, Signalled
 from holter.probes.identity import this_process
 from holter.recording.attempt import Attempt, identify_here
 from holter.recording.launched import read_launched
@@ -26,7 +27,7 @@ class RecordedCommand:
         given = read_launched(environ)
         # An id that another launcher set for its own command is no wish of the user's.
         is_theirs = given is not None and given.run == settings.run_id
-        chosen = "" if is_theirs else settings.run_id or Bookmark(settings).read()
+        chosen = "" if is_theirs else settings.run_id or Bookmark(settings, environ).claim()
         self.attempt = Attempt(settings, this_process(), identity=identify_here(chosen, environ), voice=voice)
         self.attempt.resume()
         self.attempt.make_place()
@@ -84,7 +85,7 @@ class RecordedCommand:
             )
         )
         if ending.status == 0:
-            self.attempt.bookmark.clear()
+            self.attempt.bookmark.clear(self.attempt.run)
         self.journal.close()
 
     def never_started(self, exit_code: int) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from holter.model.finding import Account, Finding
 from holter.model.records import Finished, Raised
+from holter.model.warning_records import GpuRefused
 
 REQUESTS = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """With these, schedulers and people ask a program to save and leave."""
@@ -451,6 +452,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[Said, ...] = ()
     """The last lines of the console, at most a few hundred."""
     stalls: tuple[Stall, ...] = ()
+    gpu_refusals: tuple[GpuRefused, ...] = ()
+    """Each time that torch was refused memory of a GPU, caught or not; of this attempt."""
     kernel_events: tuple[KernelEvent, ...] = ()
     is_connected: bool | None = None
     """Whether data still arrived; None where no server is involved."""

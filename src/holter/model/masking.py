@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from holter.model.awaiting import Awaited
+from holter.model.metric_definitions import Defined
+from holter.model.record import Record, Row
 from holter.model.records import (
     Alerted,
     Beat,
@@ -24,8 +27,6 @@ from holter.model.records import (
     Opened,
     Preempting,
     Raised,
-    Record,
-    Row,
     Summarised,
     Totals,
 )
@@ -34,7 +35,21 @@ from holter.model.secret_names import tells_of_secret
 from holter.model.secrets import MASK, mask
 
 # They have no text of the program's in them, or were looked through already: a cell's source, as code.
-_CLEAN = (Opened, Declared, Totals, Beat, Exited, Flushed, Preempting, KernelAsked, Console, CellStarted, Masked)
+_CLEAN = (
+    Opened,
+    Declared,
+    Totals,
+    Beat,
+    Exited,
+    Flushed,
+    Preempting,
+    KernelAsked,
+    Console,
+    CellStarted,
+    Masked,
+    Defined,
+    Awaited,
+)
 _PLACES: dict[type[Record], str] = {
     Configured: "config",
     Summarised: "summary",

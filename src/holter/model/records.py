@@ -9,19 +9,19 @@ from typing import Any
 
 import msgspec
 
+from holter.model import amending, metric_definitions, sweep_records
+from holter.model.amending import Amended
+from holter.model.artifact_records import ARTIFACT_KINDS
+from holter.model.awaiting import Awaited
 from holter.model.bounds import Instant, Seconds, Small, Whole
-
-Row = dict[str, Any]
-
+from holter.model.media_records import MEDIA_KINDS
+from holter.model.metric_definitions import Aggregate, Defined
+from holter.model.record import Record
+from holter.model.spending import Spent
+from holter.model.warning_records import Eased, GpuRefused, Noticed, Pressed, Silenced, Stood, Warned
 
 KERNEL = "kernel"
 """What `Described.kind` says of a run that records a notebook's kernel for its own sake."""
-
-
-class Record(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A sentence with the time at which it was said."""
-
-    at_ns: Instant
 
 
 class Opened(Record, frozen=True, kw_only=True):
@@ -89,6 +89,8 @@ class Totals(Record, frozen=True, kw_only=True):
     last_step: Whole | None = None
     last_at_ns: Instant | None = None
     highest_step: Whole | None = None
+    aggregates: dict[str, Aggregate] = msgspec.field(default_factory=dict)
+    """Of the metrics of which the summary keeps more than the last value."""
 
 
 class Alerted(Record, frozen=True, kw_only=True):
@@ -293,7 +295,7 @@ class Looked(Record, frozen=True, kw_only=True):
     source: str
     pid: Small = 0
     """The process that it is about; 0 for the whole run."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = msgspec.field(default_factory=dict)
     because: str = ""
     """Why the source could not be asked, and then `found` is empty."""
     remedy: str = ""
@@ -338,7 +340,7 @@ class CellStarted(Record, frozen=True, kw_only=True):
     """The `[3]` beside it; 0 for a cell that is not kept in the history."""
     source: str = ""
     rss_bytes: Whole | None = None
-    files: dict[str, Whole] = {}
+    files: dict[str, Whole] = msgspec.field(default_factory=dict)
     """The file that Python takes the cell for, with its number; in the first one also those of the cells before it."""
 
 
@@ -387,7 +389,7 @@ class Judged(Record, frozen=True, kw_only=True):
 
     weighed: str
     """Stands for the evidence, as `weight_of` has it."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = msgspec.field(default_factory=dict)
     """An `Explanation`."""
 
 
@@ -430,12 +432,26 @@ KINDS: dict[int, type[Record]] = {
     31: Masked,
     32: CauseMarked,
     33: Judged,
+    **sweep_records.KINDS,
+    **MEDIA_KINDS,
+    40: Warned,
+    41: Eased,
+    42: Silenced,
+    43: Stood,
+    44: Pressed,
+    45: GpuRefused,
+    46: Spent,
+    47: Noticed,
+    **metric_definitions.KINDS,
+    **amending.KINDS,
+    67: Awaited,
+    **ARTIFACT_KINDS,
 }
 NUMBERS: dict[type[Record], int] = {struct: number for number, struct in KINDS.items()}
 
-LATEST = (Described, Configured, Summarised, CellStarted, CellEnded, Masked)
+LATEST = (Described, Configured, Summarised, CellStarted, CellEnded, Masked, Defined, Awaited, Spent)
 """A newer one replaces the older ones."""
-LASTING = (
+LASTING: tuple[type[Record], ...] = (
     Alerted,
     Preempting,
     Raised,
@@ -452,7 +468,17 @@ LASTING = (
     Console,
     Looked,
     Edited,
+    Amended,
     KernelAsked,
     Judged,
+    *sweep_records.LASTING,
+    Warned,
+    Eased,
+    Silenced,
+    Stood,
+    Pressed,
+    GpuRefused,
+    Noticed,
+    *ARTIFACT_KINDS.values(),
 )
 """Repeated at the start of each segment, so that the last one tells the whole story."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from holter.model.metric_definitions import MetricDefinition
 from holter.model.state import RUNNING, UNREADABLE, Lateness
 from holter.model.verdicts import CauseMark
 
@@ -30,6 +31,13 @@ class Mark(msgspec.Struct, frozen=True):
     by: str
     at: float
     cause: str | None = None
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """A step of another run, up to which its history is that of this run, too."""
+
+    run: str
+    step: int
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -79,6 +87,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """Those of its newest attempt, each in a way that no other process ever has."""
     masked: dict[str, int] = {}
     """How many secrets were hidden in what was recorded, by kind and place."""
+    warning: str = ""
+    """Of a running one: what a guard warned of that still holds."""
     mark: Mark | None = None
     """A person's word on how its newest attempt ended, once it has."""
     cause_mark: CauseMark | None = None
@@ -89,6 +99,12 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """The slot of the palette that a person chose for its lines."""
     slot: int | None = None
     """The one that it has otherwise."""
+    metrics: dict[str, MetricDefinition] = {}
+    """What its program said of its metrics."""
+    fork: Fork | None = None
+    """Where it was forked."""
+    rewinds: dict[int, int] = {}
+    """By the attempts that went back, the last step of earlier ones that counts."""
     duration_s: float = 0.0
     """Only of a moment, as `is_stale`."""
     is_stale: bool = False
@@ -139,6 +155,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
             because=self.late_because if late else self.because,
             ended_ns=ended_ns,
             duration_s=max(0, passed_ns) / 1e9,
+            warning="" if late or self.state != RUNNING else self.warning,
             is_stale=not late and not is_heard and self.state == RUNNING,
         )
 

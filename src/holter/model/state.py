@@ -95,9 +95,15 @@ def _settle_processes(witnesses: Sequence[Witness], now_ns: int, lateness: Laten
     # Rank 0 ends the run, and the death of any rank is its death: whatever came first, for the rest follows from it.
     main = min(outcomes, key=lambda pair: pair[0].rank or 0)[1]
     ends = [outcome for _, outcome in outcomes if outcome.state in (CRASHED, PREEMPTED, FAILED)]
-    if main.state == FINISHED:
+    if main.state == FINISHED and not any(_may_precede(end, main) for end in ends):
         ends.append(main)
     return min(ends, key=lambda end: (end.ended_at_ns or now_ns, _WORST_FIRST.index(end.state)), default=main)
+
+
+def _may_precede(end: Outcome, main: Outcome, /) -> bool:
+    """Whether a process was killed before another said its end: the sidecar notices a death some moments later."""
+    is_killed = end.state == CRASHED and not end.is_said and end.ended_at_ns is not None
+    return is_killed and (end.ended_at_ns or 0) - NOTICED_WITHIN_NS < (main.ended_at_ns or 0)
 
 
 def settle_process(witness: Witness, *, now_ns: int, lateness: Lateness) -> Outcome:

@@ -42,12 +42,14 @@ class Attempt:
         self.run = identity.run
         self.rank = identity.rank
         self.number = identity.attempt or 1
+        self.restarts = self.number - 1
+        """How often a scheduler or launcher says that it has started this anew."""
         self.directory = run_directory(settings.dir, identity.run)
         self.limit_bytes = -1
         self.console_bytes = 0
         self.clock = Clock()
         self.masking = Masking(settings.not_secret)
-        self.bookmark = Bookmark(settings)
+        self.bookmark = Bookmark(settings, os.environ)
         self.past = Past()
         self._voice = voice
         self._is_numbered = identity.attempt is not None
@@ -127,6 +129,9 @@ class Attempt:
             followed=tuple(followed),
             upload=chosen_upload(self.settings, complain=self._voice.warn),
             not_secret=self.settings.not_secret,
+            alerts=self.settings.dir if os.path.exists(os.path.join(self.settings.dir, "alerts.toml")) else "",
+            is_offline=self.settings.mode == "offline",
+            silenced=("*",) if self.settings.guard == "off" else self.settings.silence,
         )
 
 

@@ -1,6 +1,8 @@
 """Which run is this?"""
 
+import contextlib
 import os
+import sys
 from collections.abc import Mapping
 
 import msgspec
@@ -18,6 +20,10 @@ _ANIMALS = (
     " linnet lynx marten merlin mole moose newt ocelot oriole osprey otter owl panda petrel pika plover puffin quail"
     " raven robin sable seal shrike sparrow starling stoat swan tern thrush toad vole walrus weasel wren"
 ).split()
+
+# Kubernetes ends the names of a job's pods with five letters of its own, Kubeflow with a role and a number.
+_SUFFIX_OF_POD = r"-[bcdfghjklmnpqrstvwxz2456789]{5}$"
+_RANK_OF_POD = r"-(?:master|worker|launcher|chief|\d+)(?:-\d+)*$"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -40,7 +46,7 @@ def identify_run(chosen: str, environ: Mapping[str, str], *, agent: str) -> Iden
     attempt = None if restarts is None else restarts + 1
     if chosen:
         return Identity(chosen, rank, attempt, is_shared=rank is not None)
-    if key := _shared_key(environ, agent):
+    if key := shared_key(environ, agent):
         import hashlib  # its cost falls only on those who share a run
 
         digest = hashlib.sha256(key.encode()).digest()
@@ -48,7 +54,8 @@ def identify_run(chosen: str, environ: Mapping[str, str], *, agent: str) -> Iden
     return Identity(new_run_id())
 
 
-def _shared_key(environ: Mapping[str, str], agent: str) -> str:
+def shared_key(environ: Mapping[str, str], agent: str) -> str:
+    """What all processes of a job have in common; empty where they are in none."""
     # An interactive shell inside an allocation starts many unrelated programs: only a batch job or a task is one run.
     if "SLURM_JOB_ID" in environ and environ.get("SLURM_JOB_NAME") not in ("interactive", "bash", "sh", "zsh"):
         parts = ("SLURM_CLUSTER_NAME", "SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID")
@@ -57,6 +64,37 @@ def _shared_key(environ: Mapping[str, str], agent: str) -> str:
     if elastic and elastic != "none":
         return f"torchelastic/{elastic}"
     return f"agent/{agent}" if elastic else ""
+
+
+def place_of(environ: Mapping[str, str]) -> str:
+    """What a scheduler starts again under a name that stays: a pod's job and index, a trial of Ray; empty for none."""
+    if "KUBERNETES_SERVICE_HOST" in environ:
+        import re  # its cost falls only on those who are in a pod
+
+        index, pod = environ.get("JOB_COMPLETION_INDEX", ""), environ.get("POD_NAME") or environ.get("HOSTNAME", "")
+        job = re.sub(_SUFFIX_OF_POD, "", pod).removesuffix(f"-{index}")
+        if "RANK" in environ:  # all ranks are one run
+            job, index = re.sub(_RANK_OF_POD, "", job), ""
+        return f"kubernetes/{environ.get('POD_NAMESPACE', '')}/{job}/{index}" if job else ""
+    return _ray_trial()
+
+
+def _ray_trial() -> str:
+    for library in ("ray.tune", "ray.train"):
+        if (module := sys.modules.get(library)) is None:
+            continue
+        with contextlib.suppress(Exception):  # it is no worker of Ray, or has another Ray than we know
+            context = module.get_context()
+            if trial := context.get_trial_id():
+                return f"ray/{context.get_experiment_name()}/{trial}"
+    return ""
+
+
+def id_of_place(project: str, place: str) -> str:
+    """The run of a place, on whichever machine it is started."""
+    import hashlib  # its cost falls only on those who are started again
+
+    return _base36(int.from_bytes(hashlib.sha256(f"{project}/{place}".encode()).digest()[:8], "big"))
 
 
 def new_run_id() -> str:

@@ -1,19 +1,28 @@
 """What earlier attempts of a run left behind, for the one that continues it."""
 
 import contextlib
+import fcntl
 import os
+import time
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from holter.errors import NewerJournal, UsageError
-from holter.journal.rundir import list_segments, make_private
+from holter.journal.kept_files import replace_file
+from holter.journal.rundir import list_segments, make_private, run_directory
+from holter.model.artifact_records import WentOn
 from holter.model.records import Described
-from holter.probes.identity import ProcessIdentity, is_alive, writer_of
+from holter.probes.identity import ProcessIdentity, is_alive, this_process, writer_of
+from holter.recording.identity import id_of_place, place_of, shared_key
 from holter.recording.settings import Settings
 
 if TYPE_CHECKING:
     from holter.journal.digest import Digest
+
+_LATE_S = 60.0
+"""What was written to more lately may be at work still."""
 
 
 class Past(msgspec.Struct):
@@ -29,36 +38,105 @@ class Past(msgspec.Struct):
     config: dict[str, Any] = {}
     last: dict[str, Any] = {}
     next_step: int = 0
+    went_on: WentOn | None = None
+    """Where the newest attempt began, if it went back."""
+    forked: WentOn | None = None
+    """From where the run was forked."""
+
+
+class _Owner(msgspec.Struct, frozen=True):
+    """Who continues a run."""
+
+    process: ProcessIdentity
+    job: str = ""
 
 
 class Bookmark:
-    """Remembers in the data directory which run of a project has not ended well, for `resume="auto"`; else nothing."""
+    """Remembers which run has not ended well, for `resume="auto"`; else nothing.
 
-    def __init__(self, settings: Settings) -> None:
-        name = "".join(letter if letter.isalnum() else f"%{ord(letter):x}" for letter in settings.project)[:200]
-        self._path = os.path.join(settings.dir, "resume", name) if settings.resume == "auto" else ""
+    One for each project, and for each place in which a scheduler starts the same program again.
+    """
 
-    def read(self) -> str:
-        """The run to continue, empty where there is none."""
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                return file.read(128).strip()
-        except OSError:
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._place, self._path = "", ""
+        self._owner = _Owner(process=this_process(), job=shared_key(environ, ""))
+        self._has_ranks = "RANK" in environ
+        """Then others begin the same run at this moment, and may."""
+        if settings.resume == "auto":
+            self._place = place_of(environ)
+            name = "".join(letter if letter.isalnum() else f"%{ord(letter):x}" for letter in settings.project)[:200]
+            name += f"@{id_of_place('', self._place)}" if self._place else ""
+            self._path = os.path.join(settings.dir, "resume", name)
+
+    def claim(self) -> str:
+        """The run to continue, empty where there is none, or somebody else continues it. It is ours then."""
+        if not self._path:
             return ""
+        with self._locked():
+            run, owner = self._read()
+            if run and owner is not None and self._is_at_work(owner, run):
+                return ""
+            if run:
+                self._write(run)
+                return run
+        if self._place:
+            run = id_of_place(self._settings.project, self._place)
+            if not os.path.isdir(run_directory(self._settings.dir, run)):  # else it ended well
+                return run
+        return ""
 
     def write(self, run: str) -> None:
-        """Where the disk does not take it, the next program begins anew."""
+        """The run is the one to continue, unless another is at work. Where the disk fails the next begins anew."""
         if not self._path:
             return
-        with contextlib.suppress(OSError):
-            make_private(os.path.dirname(self._path))
-            with open(os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(run)
+        with self._locked():
+            other, owner = self._read()
+            if other == run or owner is None or not self._is_at_work(owner, other):
+                self._write(run)
 
-    def clear(self) -> None:
-        """The run ended well. Idempotent."""
+    def _write(self, run: str) -> None:
         with contextlib.suppress(OSError):
-            os.unlink(self._path)
+            replace_file(self._path, b"\n".join((run.encode(), msgspec.json.encode(self._owner))))
+
+    def clear(self, run: str) -> None:
+        """The run ended well. Idempotent."""
+        if self._path and self._read()[0] == run:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+
+    def _is_at_work(self, owner: "_Owner", run: str) -> bool:
+        """Whether another program records into it at this moment; of another host its files tell."""
+        if self._has_ranks or owner.process == self._owner.process or (owner.job and owner.job == self._owner.job):
+            return False
+        if (alive := is_alive(owner.process)) is None:
+            alive = used_at(run_directory(self._settings.dir, run)) > time.time() - _LATE_S
+        return alive
+
+    def _read(self) -> "tuple[str, _Owner | None]":
+        try:
+            with open(self._path, "rb") as file:
+                run, _, owner = file.read(4096).partition(b"\n")
+            return run.decode().strip(), msgspec.json.decode(owner, type=_Owner) if owner.strip() else None
+        except (OSError, ValueError):
+            return "", None
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Of two who are started at once, one reads what the other has written."""
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(OSError):
+                make_private(os.path.dirname(self._path))
+                file = held.enter_context(open(f"{self._path}.lock", "ab"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def used_at(directory: str) -> float:
+    """When somebody last wrote to a file of a run; 0 where there is none."""
+    with contextlib.suppress(OSError), os.scandir(directory) as found:
+        return max((each.stat().st_mtime for each in found), default=0.0)
+    return 0.0
 
 
 def recall(directory: str, process: ProcessIdentity, *, launcher: str = "") -> Past:
@@ -66,12 +144,21 @@ def recall(directory: str, process: ProcessIdentity, *, launcher: str = "") -> P
 
     `launcher` is the journal of the `holter run` under which this process was started.
     """
-    past = Past()
-    for found in sorted(_digests(directory), key=lambda found: found.opened.at_ns):
+    past, digests = Past(), _digests(directory)
+    if not digests:
+        return past
+    from holter.journal.rewinding import fork_of, rewinds_of  # as below
+
+    past.forked, since = fork_of(digests), max(rewinds_of(digests), default=0)
+    for found in sorted(digests, key=lambda found: found.opened.at_ns):
         if found.opened.writer not in ("client", "worker", "launcher", "provisioner"):
             continue
         _add(past, found, process)
         past.has_history = past.has_history or found.journal != launcher
+        if found.opened.attempt >= since:  # what was abandoned is not gone on from
+            past.last |= found.last
+            if found.highest_step is not None:
+                past.next_step = max(past.next_step, found.highest_step + 1)
     return past
 
 
@@ -92,7 +179,7 @@ def _digests(directory: str) -> "list[Digest]":
 def _add(past: Past, found: "Digest", process: ProcessIdentity) -> None:
     opened = found.opened
     if opened.attempt > past.attempts:
-        past.attempts, past.is_alive = opened.attempt, False
+        past.attempts, past.is_alive, past.went_on = opened.attempt, False, None
     theirs = writer_of(opened)
     has_ended = any(type(record).__name__ == "Finished" for record in found.said)
     if opened.attempt == past.attempts and theirs != process and not has_ended and is_alive(theirs):
@@ -101,6 +188,5 @@ def _add(past: Past, found: "Digest", process: ProcessIdentity) -> None:
     if past.described is None or (past.described_by in ("launcher", "provisioner") and found.described):
         past.described, past.described_by = found.described, opened.writer
     past.config |= found.config or {}
-    past.last |= found.last
-    if found.highest_step is not None:
-        past.next_step = max(past.next_step, found.highest_step + 1)
+    if opened.attempt == past.attempts:
+        past.went_on = next((record for record in found.said if isinstance(record, WentOn)), past.went_on)

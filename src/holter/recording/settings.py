@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +15,8 @@ MODES = ("online", "offline", "disabled")
 # W&B's older words.
 _OLD_MODES = {"run": "online", "dryrun": "offline"}
 FILE = "holter.toml"
+GUARDS = ("", "interrupt", "off")
+GPU_SCALARS = ("later", "wait")
 RESUMES = ("allow", "must", "never", "auto")
 
 
@@ -59,6 +61,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Print only warnings and verdicts in the terminal."""
     allow_stop: bool = False
     """Let people stop the run from the web page: KeyboardInterrupt in the main thread, as by Ctrl-C."""
+    guard: str = ""
+    """interrupt: raise MemoryPressure in the main thread before memory is gone; off: no guard says anything."""
+    silence: tuple[str, ...] = ()
+    """Guards that are to say nothing, such as leak; in a variable separated by commas."""
+    gpu_scalars: str = "later"
+    """later: a scalar on a GPU is recorded once it has arrived, and nothing waits; wait: log() waits for it."""
     sources: dict[str, str] = {}
     """Where each was found: in `holter.toml`, in a variable, in an argument. No setting by itself."""
 
@@ -83,8 +91,11 @@ ENVIRONMENT: dict[str, str] = {
     "silent": "HOLTER_SILENT",
     "quiet": "HOLTER_QUIET",
     "allow_stop": "HOLTER_ALLOW_STOP",
+    "gpu_scalars": "HOLTER_GPU_SCALARS",
+    "guard": "HOLTER_GUARD",
+    "silence": "HOLTER_SILENCE",
 }
-# WANDB_DIR means another thing (the directory that gets a `wandb/` folder), so it is not read.
+# WANDB_DIR means another thing: where one run lies, as init(dir=…).
 _WANDB = {"project", "entity", "name", "run_id", "job_type", "tags", "notes", "mode", "resume", "silent", "quiet"}
 _WANDB_NAMES = {"group": "WANDB_RUN_GROUP"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -136,6 +147,8 @@ def _from_file(directory: str) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any) -> Any:
+    if name in ("guard", "silence"):
+        return _guard(value) if name == "guard" else _guards(_texts(name, value))
     match name:
         case "tags" | "not_secret":
             return _texts(name, value)
@@ -143,16 +156,8 @@ def _checked(name: str, value: Any) -> Any:
             return parse_bytes(value)
         case "silent" | "quiet" | "allow_stop":
             return value if isinstance(value, bool) else is_on(str(value))
-        case "resume":
-            return _resume(value)
-        case "mode":
-            return _mode(value)
-        case "run_id":
-            return _run_id(value)
-        case "url":
-            return _url(value)
-        case "api_key":
-            return _key(value)
+        case _ if name in _CHECKS:
+            return _CHECKS[name](value)
         case _:
             return _text(name, value)
 
@@ -184,6 +189,26 @@ def _mode(value: Any) -> str:
     value = _OLD_MODES.get(value, value) if isinstance(value, str) else value
     if value not in MODES:
         raise UsageError(f"mode must be one of {', '.join(MODES)}; got {value!r}")
+    return str(value)
+
+
+def _guard(value: Any) -> str:
+    if value not in GUARDS:
+        raise UsageError(f"guard must be one of {', '.join(map(repr, GUARDS))}; got {value!r}")
+    return str(value)
+
+
+def _guards(ids: tuple[str, ...]) -> tuple[str, ...]:
+    from holter.guards.patrol import guard_ids  # only those who silence one pay for it
+
+    if unknown := sorted(set(ids) - set(guard_ids())):
+        raise UsageError(f"silence names no guard {unknown[0]!r}: there are {', '.join(guard_ids())}")
+    return ids
+
+
+def _gpu_scalars(value: Any) -> str:
+    if value not in GPU_SCALARS:
+        raise UsageError(f"gpu_scalars must be one of {', '.join(GPU_SCALARS)}; got {value!r}")
     return str(value)
 
 
@@ -238,3 +263,13 @@ def parse_bytes(value: Any) -> int:
         raise UsageError(f"a size must be a number of bytes such as 500MB or 2GiB; got {value!r}")
     power: Literal[1000, 1024] = 1024 if match[3] else 1000
     return int(float(match[1]) * power ** " KMGT".index(match[2].upper() or " "))
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "gpu_scalars": _gpu_scalars,
+    "resume": _resume,
+    "mode": _mode,
+    "run_id": _run_id,
+    "url": _url,
+    "api_key": _key,
+}

@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 from holter.recording.spawning import sockets, spawn_sidecar
 from holter.recording.threads import start_quietly
 from holter.recording.voice import Voice
-from holter.wire.way_back import Ended, HowItEnded, Look, OnServer, Say, Stop, ToClient, Watch, encode, messages
+from holter.wire.way_back import (
+    Ended,
+    Events,
+    Here,
+    HowItEnded,
+    Look,
+    OnServer,
+    Say,
+    Stop,
+    ToClient,
+    Warn,
+    Watch,
+    WhereAreYou,
+    encode,
+    messages,
+)
 
 if TYPE_CHECKING:
     import _socket
@@ -56,6 +71,13 @@ class SidecarLink:
         self._may_mention = may_mention
         self.on_server: dict[str, OnServer] = {}
         """How much of each journal has reached a server, as far as the sidecar has said."""
+        self.when_pressed: Callable[[Warn], None] = lambda warn: None
+        """Called in a thread of ours, where a guard leaves no time for people to act."""
+        self.when_said: Callable[[Warn, Callable[[str, Sequence[str]], None]], None] = lambda warn, say: None
+        """Called there with each warning that people were shown, and with what shows them more of it."""
+        self.where_we_are: Callable[[str], Here | None] = lambda run: None
+        """Asked where the threads of the program are that records this run."""
+        self.when_asked_to_stop: Callable[[Stop], None] = lambda wish: None
         self._how_it_ended: HowItEnded | None = None
         self._is_through = threading.Event()
         self._stoppable: set[str] = set()
@@ -80,6 +102,10 @@ class SidecarLink:
     def look(self, directory: str) -> bool:
         """Tell it that a run's journal has something that should not wait; false where there is no sidecar."""
         return self._send(encode(Look(directory=directory)))
+
+    def follow_events(self, message: Events) -> bool:
+        """Have it record what the program writes for TensorBoard; false where there is no sidecar."""
+        return self._send(encode(message))
 
     def how_it_ended(self, within_s: float) -> HowItEnded | None:
         """Wait for the sidecar's word on a command; None where that takes longer, or it has left without one."""
@@ -129,9 +155,30 @@ class SidecarLink:
             case Say():
                 if self._may_mention():
                     self._voice.mention(message.cause, message.text)
+            case WhereAreYou():
+                self._tell_stacks(message.run)
+            case Warn():
+                self._warn(message)
             case Stop():
+                self.when_asked_to_stop(message)
                 may_stop = message.run in self._stoppable
                 follows = f"interrupting {self._what}" if may_stop else f"it goes on, because {self._unless}"
                 self._voice.warn(f"stop {message.run}", f"{message.wish}; {follows}")
                 if may_stop:
                     self._interrupt()
+
+    def _tell_stacks(self, run: str) -> None:
+        try:
+            told = self.where_we_are(run)
+            line = encode(told) if told is not None else b""
+        except Exception:  # noqa: BLE001  a name that is no text, say: this thread has more to hear
+            return
+        if line:
+            self._send(line)
+
+    def _warn(self, message: Warn) -> None:
+        if message.is_said:
+            self._voice.caution(f"{message.guard}:{message.text}", (message.text, *message.advice))
+            self.when_said(message, self._voice.caution)
+        if message.is_pressing:
+            self.when_pressed(message)

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 LOG = "debug.log"
 MOST_LOG_BYTES = 1 << 20
@@ -55,6 +55,16 @@ class Voice:
         self._write(text)
         return True
 
+    def caution(self, cause: str, lines: Sequence[str]) -> None:
+        """A guard's warning, once for each cause: below a notebook's cell and above a progress bar, and as no error."""
+        if cause in self._said:
+            return
+        self._said.add(cause)
+        for line in lines:
+            self._note("WARN", line)
+            if not self._silent and not self._show(f"holter: {line}") and not self._write_above_bar(line):
+                self._write(line)
+
     def forget(self, cause: str) -> bool:
         """The cause is gone: if it comes back it is said again. True if it had been said."""
         if cause not in self._said:
@@ -79,6 +89,16 @@ class Voice:
                     os.write(fd, lines.encode(errors="replace"))
             finally:
                 os.close(fd)
+
+    def _write_above_bar(self, text: str) -> bool:
+        """Where tqdm draws a bar; false where there is none."""
+        bars = getattr(getattr(sys.modules.get("tqdm"), "tqdm", None), "_instances", None)
+        if not bars or sys.stderr is None:
+            return False
+        with contextlib.suppress(Exception):  # the boundary: another release may have other insides
+            sys.modules["tqdm"].tqdm.write(f"holter: {text}", file=sys.stderr)
+            return True
+        return False
 
     def _write(self, text: str) -> None:
         if self._silent or sys.stderr is None:

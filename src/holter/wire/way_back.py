@@ -67,8 +67,14 @@ class Watch(msgspec.Struct, tag="watch", frozen=True, kw_only=True, omit_default
     """The other end is `holter run`, and not the process: it listens for a program that does not do so itself."""
     not_secret: tuple[str, ...] = ()
     """Names whose values are not masked."""
+    silenced: tuple[str, ...] = ()
+    """Guards of which nobody wants to hear."""
     server_pid: int = 0
     """Of a notebook's kernel: the Jupyter server that started it, without which it leaves."""
+    alerts: str = ""
+    """The directory with the user's `alerts.toml`; empty where there is none."""
+    is_offline: bool = False
+    """Nothing may go over the network."""
 
 
 class Ended(msgspec.Struct, tag="ended", frozen=True, kw_only=True, omit_defaults=True):
@@ -87,6 +93,16 @@ class Look(msgspec.Struct, tag="look", frozen=True, kw_only=True, omit_defaults=
     directory: str
 
 
+class Events(msgspec.Struct, tag="events", frozen=True, kw_only=True, omit_defaults=True):
+    """To the sidecar: this process writes for TensorBoard into a folder; what it writes are rows of the run."""
+
+    directory: str
+    folder: str
+    pid: int
+    prefix: str = ""
+    """What stands before the names of that folder's tags."""
+
+
 class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True, omit_defaults=True):
     """To the client: a line for the user's terminal, once per cause."""
 
@@ -94,6 +110,20 @@ class Say(msgspec.Struct, tag="say", frozen=True, kw_only=True, omit_defaults=Tr
     text: str
     is_by_the_way: bool = False
     """Something nice to know, and no warning."""
+
+
+class Warn(msgspec.Struct, tag="warn", frozen=True, kw_only=True, omit_defaults=True):
+    """To the client: a guard warns of something about this run."""
+
+    run: str
+    guard: str
+    text: str
+    subject: str = ""
+    advice: tuple[str, ...] = ()
+    is_said: bool = True
+    """People are to hear of it; false where they did."""
+    is_pressing: bool = False
+    """There is no time left for a person to act: memory is about to be gone."""
 
 
 class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=True):
@@ -108,6 +138,20 @@ class Stop(msgspec.Struct, tag="stop", frozen=True, kw_only=True, omit_defaults=
         """For people, without what will become of it."""
         because = f": {self.reason}" if self.reason else ""
         return f"{self.by} asks run {self.run} to stop{because}"
+
+
+class WhereAreYou(msgspec.Struct, tag="where-are-you", frozen=True, kw_only=True, omit_defaults=True):
+    """To the client: this run logs nothing; tell where the threads of the program are."""
+
+    run: str
+
+
+class Here(msgspec.Struct, tag="here", frozen=True, kw_only=True, omit_defaults=True):
+    """To the sidecar: where the threads of the program are."""
+
+    directory: str
+    stack: str
+    pid: int = 0
 
 
 class OnServer(msgspec.Struct, tag="on-server", frozen=True, kw_only=True, omit_defaults=True):
@@ -128,10 +172,12 @@ class HowItEnded(msgspec.Struct, tag="how-it-ended", frozen=True, kw_only=True, 
     advice: str = ""
     rows: int = 0
     duration_s: float = 0.0
+    has_status: bool = True
+    """Whether the exit status was known to whoever says this."""
 
 
-ToSidecar = Watch | Ended | Look
-ToClient = Say | Stop | OnServer | HowItEnded
+ToSidecar = Watch | Ended | Look | Here | Events
+ToClient = Say | Stop | Warn | WhereAreYou | OnServer | HowItEnded
 
 
 _encode = msgspec.json.Encoder().encode

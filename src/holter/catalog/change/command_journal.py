@@ -9,7 +9,8 @@ from holter.journal.digest import Digest
 from holter.journal.frame import encode_record
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Opened, Record
+from holter.model.record import Record
+from holter.model.records import Opened
 from holter.probes.identity import this_process
 
 

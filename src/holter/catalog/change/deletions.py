@@ -22,6 +22,8 @@ class Deletion(msgspec.Struct, frozen=True, kw_only=True):
 
     by: str
     at: float
+    user: str = ""
+    """The account of who may have it back, where somebody may."""
 
     def __str__(self) -> str:
         moment = time.strftime(" on %Y-%m-%d at %H:%M UTC", time.gmtime(self.at)) if self.at else ""
@@ -104,6 +106,31 @@ def delete_run(data: str, run: str, *, by: str) -> None:
     if not is_noted:
         deletions.note(run, deletion)
         _remove(data, run)  # somebody may have sent it meanwhile
+
+
+def hide_run(data: str, run: str, *, by: str, user: str) -> bool:
+    """Remove a run so that the same user can have it back for a while; False where a full disk needs its room at once.
+
+    Raises OSError.
+    """
+    deletions = Deletions(data)
+    if not _noted(deletions, run, Deletion(by=by, at=time.time(), user=user)):
+        return False
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            Trash(data).hide(run)
+    except OSError:
+        deletions.forget(run)
+        raise
+    return True
+
+
+def restore_run(data: str, run: str) -> bool:
+    """Bring a hidden run back; False where it is gone for good. Raises OSError."""
+    is_back = Trash(data).restore(run)
+    if is_back:
+        Deletions(data).forget(run)
+    return is_back
 
 
 def _noted(deletions: Deletions, run: str, deletion: Deletion, /) -> bool:

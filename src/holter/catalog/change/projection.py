@@ -7,6 +7,7 @@ from typing import Any
 
 from holter.catalog.change.json_text import to_json
 from holter.catalog.change.yaml_text import to_yaml
+from holter.catalog.read.definitions import amended
 from holter.catalog.read.loaded_run import PROGRAM, described_as, merged_config, merged_facts, merged_summary, newest_of
 from holter.journal.digest import Digest
 from holter.journal.kept_files import free_bytes, replace_if_changed
@@ -25,8 +26,8 @@ def project(digests: list[Digest]) -> dict[str, bytes]:
     if not programs:
         return {}
     texts = {
-        "config.yaml": _TITLE + to_yaml(merged_config(programs)),
-        "summary.json": to_json(merged_summary(programs)),
+        "config.yaml": _TITLE + to_yaml(merged_config(programs) | amended(digests, "config")),
+        "summary.json": to_json(merged_summary(programs) | amended(digests, "summary")),
     }
     facts = merged_facts(digests)
     if facts:

@@ -11,10 +11,13 @@ from holter.model.run_row import RunRow
 
 # No run has a name that begins so. Beside the runs: on the same disk, and a full one needs no room for a folder.
 TRASH = ".trash"
+_KEPT = f"{TRASH}-kept-"
+KEPT_S = 600.0
+"""So long a run that was hidden can be had back."""
 
 
 class Trash:
-    """The place from which nothing comes back. Whoever is interrupted leaves the rest to the next one."""
+    """Only what was hidden comes back from here. Whoever is interrupted leaves the rest to the next one."""
 
     def __init__(self, data: str) -> None:
         self._data = data
@@ -26,14 +29,51 @@ class Trash:
         with contextlib.suppress(FileNotFoundError):  # somebody else empties the trash at the same time
             _delete(hidden)
 
+    def hide(self, run: str) -> None:
+        """Remove a run so that `restore` brings it back, as long as nobody has emptied this. Raises OSError."""
+        os.rename(run_directory(self._data, run), run_directory(self._data, f"{_KEPT}{time.time_ns()}-{run}"))
+
+    def restore(self, run: str) -> bool:
+        """Bring back a run that was hidden; False where it is gone for good. Raises OSError."""
+        runs = os.path.join(self._data, "runs")
+        hidden = [
+            name for name in os.listdir(runs) if _is_kept(name) and name.removeprefix(_KEPT).split("-", 1)[1] == run
+        ]
+        if not hidden:
+            return False
+        with contextlib.suppress(FileNotFoundError):  # somebody else was quicker
+            os.rename(os.path.join(runs, max(hidden)), run_directory(self._data, run))
+        return os.path.isdir(run_directory(self._data, run))
+
+    @property
+    def keeps_some(self) -> bool:
+        """Whether a run that was hidden can still be had back."""
+        return any(map(_is_kept, self._names()))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all lies here."""
+        return not any(name.startswith(TRASH) for name in self._names())
+
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(os.path.join(self._data, "runs"))
+        except OSError:
+            return []
+
     def empty(self) -> None:
-        """Delete what an interrupted removal left; what can't be deleted stays."""
+        """Delete what an interrupted removal left, and what was hidden long ago; what can't be deleted stays."""
         runs = os.path.join(self._data, "runs")
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(runs):
-                if name.startswith(TRASH):
+                if name.startswith(TRASH) and not _is_kept(name):
                     with contextlib.suppress(OSError):
                         _delete(os.path.join(runs, name))
+
+
+def _is_kept(name: str) -> bool:
+    hidden_ns = name.removeprefix(_KEPT).split("-", 1)[0]
+    return name.startswith(_KEPT) and hidden_ns.isdigit() and time.time_ns() - int(hidden_ns) < KEPT_S * 1e9
 
 
 def _delete(directory: str) -> None:

@@ -16,6 +16,7 @@ from holter.catalog.read.loaded_run import LoadedRun, newest_clients
 from holter.catalog.read.resuming import is_notebook
 from holter.catalog.read.samples import Samples, memory_of, read_samples, with_counters
 from holter.catalog.read.stacks import share_faults
+from holter.catalog.read.warnings_of import stalls_of
 from holter.journal.digest import Digest
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
@@ -23,6 +24,7 @@ from holter.journal.tail import last_rows
 from holter.model.evidence import ALL_ASKED, Caught, End, Evidence, GpuEvents, KernelEvent, Memory, NonFinite, Unseen
 from holter.model.records import KernelAsked, Looked, Preempting
 from holter.model.state import CRASHED, NOTICED_WITHIN_NS, Outcome
+from holter.model.warning_records import GpuRefused, Stood
 
 SHARED = set(Findings.__struct_fields__) & set(Evidence.__struct_fields__) - {"unseen"}
 """What is evidence as the sources have told it."""
@@ -87,6 +89,8 @@ def gather(loaded: LoadedRun) -> Evidence:
         **{name: getattr(found, name) for name in SHARED},
         non_finite=tuple(_read_non_finite(directory, newest)),
         said=tuple(_read_said(directory, began_ns)),
+        stalls=tuple(stalls_of(loaded.said(Stood), since_ns=began_ns)),
+        gpu_refusals=tuple(each for each in loaded.said(GpuRefused) if each.at_ns >= began_ns),
         kernel_events=tuple(_kernel_events(loaded, began_ns)),
         is_watched=any(
             each.source == ALL_ASKED and each.pid == subject.pid and bool(each.found.get("hears_exits"))

@@ -14,9 +14,22 @@ from holter.model.evidence import Evidence
 from holter.model.records import Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted
 from holter.model.state import FINISHED, RUNNING, with_mark
 from holter.model.verdicts import Diagnosis, Explanation
+from holter.model.warning_records import Eased, Silenced, Warned
 
 UNKNOWN = "unknown"
-NO_EVIDENCE = (Alerted, CauseMarked, Console, Edited, Judged, Lost, Marked, Noted)
+NO_EVIDENCE = (
+    Alerted,
+    CauseMarked,
+    Console,
+    Eased,
+    Edited,
+    Judged,
+    Lost,
+    Marked,
+    Noted,
+    Silenced,
+    Warned,
+)
 
 
 def judge(loaded: LoadedRun, machines: Machines | None = None, *, words: Sequence[Judged] | None = None) -> LoadedRun:

@@ -24,4 +24,5 @@ def how_it_ended(loaded: LoadedRun) -> HowItEnded:
         advice=advice[0] if advice else "",
         rows=row.rows,
         duration_s=row.duration_s,
+        has_status=loaded.outcome.status is not None,
     )

@@ -5,7 +5,8 @@ from collections.abc import Container, Iterable, Iterator
 
 from holter.catalog.read.loaded_run import PROGRAM, LoadedRun
 from holter.journal.digest import Digest
-from holter.model.records import Beat, Exited, Finished, Preempting, Raised, Record, Signalled
+from holter.model.record import Record
+from holter.model.records import Beat, Exited, Finished, Preempting, Raised, Signalled
 from holter.model.state import signal_name
 from holter.model.verdicts import Fact
 

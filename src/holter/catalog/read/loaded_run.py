@@ -7,12 +7,17 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.read.definitions import amended, merged_aggregates, metric_definitions
 from holter.catalog.read.known_facts import in_form
 from holter.catalog.read.parents_wishes import add_wishes
+from holter.catalog.read.warnings_of import standing_warning
 from holter.journal.digest import Digest, digest
+from holter.journal.rewinding import fork_of, rewinds_of
 from holter.journal.rundir import list_segments
 from holter.journal.signal_log import read_signal_log
 from holter.model.evidence import ALL_ASKED, Caught
+from holter.model.metric_definitions import summarise
+from holter.model.record import Record
 from holter.model.records import (
     CauseMarked,
     ChildExited,
@@ -28,10 +33,9 @@ from holter.model.records import (
     Marked,
     Preempting,
     Raised,
-    Record,
     Signalled,
 )
-from holter.model.run_row import Mark, RunRow
+from holter.model.run_row import Fork, Mark, RunRow
 from holter.model.state import (
     FINISHED,
     RUNNING,
@@ -128,6 +132,13 @@ def put_together(
         facts=merged_facts(digests),
         is_settled=is_settled,
     )
+
+
+def outcome_of_attempt(loaded: LoadedRun, number: int, *, now_ns: int, lateness: Lateness) -> Outcome:
+    """How an attempt before the newest one ended. Raises OSError."""
+    digests = [each for each in loaded.digests if each.opened.writer not in MAIN or each.opened.attempt == number]
+    handled = _handled_terms(read_signal_log(loaded.row.directory).caught)
+    return settle(witnesses(digests, handled=handled), [], now_ns=now_ns, lateness=lateness)
 
 
 def witnesses(digests: list[Digest], awaited: Container[str] = (), *, handled: Sequence[Caught] = ()) -> list[Witness]:
@@ -381,7 +392,7 @@ def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
         return None
     began_ns = programs[0].opened.at_ns
     described = described_as(programs) or Described(at_ns=began_ns, project="", name=run, started_ns=began_ns)
-    opened = newest_of(programs).opened
+    opened, counted, parent = newest_of(programs).opened, _counted(programs), fork_of(programs)
     return RunRow(
         id=run,
         **({name: getattr(described, name) for name in _LABELS} | edits(digests)),
@@ -389,16 +400,26 @@ def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
         attempt=opened.attempt,
         last_row_ns=max((each.last_at_ns for each in programs if each.rows), default=None),
         rows=sum(each.rows for each in programs),
-        steps=count_steps(programs),
-        last_step=max(programs, key=lambda each: each.last_at_ns).last_step,
-        config=merged_config(programs),
-        summary=merged_summary(programs),
+        steps=count_steps(counted),
+        last_step=max(counted, key=lambda each: each.last_at_ns).last_step,
+        config=merged_config(programs) | amended(digests, "config"),
+        summary=merged_summary(counted) | amended(digests, "summary"),
+        metrics=metric_definitions(programs),
         masked=masked_secrets(digests),
+        warning=standing_warning(digests),
         mark=_mark(counted_marks(digests)),
         cause_mark=cause_mark(digests),
         processes=tuple(sorted({_name_of(process_of(each)) for each in newest_clients(programs)})),
+        fork=Fork(parent.run, parent.step) if parent is not None else None,
+        rewinds=rewinds_of(programs),
         **ends,
     )
+
+
+def _counted(programs: list[Digest]) -> list[Digest]:
+    """Those whose sums count: one that went back to an earlier step begins with what the rows up to there add up to."""
+    since = max(rewinds_of(programs), default=0)
+    return [each for each in programs if each.opened.attempt >= since] or programs
 
 
 def _name_of(process: ProcessIdentity) -> str:
@@ -438,7 +459,7 @@ def merged_summary(programs: list[Digest]) -> dict[str, Any]:
     for each in sorted(programs, key=lambda each: each.last_at_ns):
         last |= each.last
         by_hand |= each.summary
-    return last | by_hand
+    return summarise(last, merged_aggregates(programs), metrics=metric_definitions(programs)) | by_hand
 
 
 def masked_secrets(digests: Sequence[Digest]) -> dict[str, int]:

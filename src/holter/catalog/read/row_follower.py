@@ -9,7 +9,7 @@ from holter.catalog.read.loaded_run import MAIN, PROGRAM
 from holter.journal.decoding import LoggedRow, Told
 from holter.journal.digest import GrowingDigest
 from holter.journal.rundir import list_segments, segments_of
-from holter.model.records import Record
+from holter.model.record import Record
 from holter.probes.identity import is_alive, writer_of
 
 

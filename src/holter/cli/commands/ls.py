@@ -11,7 +11,7 @@ import sys
 import time
 
 from holter.cli.choice import open_catalog
-from holter.cli.figures import began, clean, duration, plural, values
+from holter.cli.figures import began, clean, duration, own_first, plural, values
 from holter.cli.parser import add_json, whole_number
 from holter.cli.stdout import NO_WIDTH, Look, look, print_json, state_colour
 from holter.cli.table import Cell, Column, render
@@ -92,7 +92,7 @@ def _row(row: RunRow, seen: Look, now: float) -> list[Cell]:
         Cell(began(row.started_at, now)),
         Cell(duration(row.duration_s)),
         Cell(f"{row.steps:,}"),
-        Cell(clean(row.trouble) or values(dict(itertools.islice(row.summary.items(), VALUES))), "dim"),
+        Cell(clean(row.trouble) or values(dict(itertools.islice(own_first(row.summary).items(), VALUES))), "dim"),
     ]
 
 

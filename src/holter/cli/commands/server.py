@@ -10,7 +10,11 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
   holter server projects             list what was decided about projects; `projects NAME --private --keep 90d`
   holter server shares               list the links that show runs to guests; `shares revoke ID`
   holter server audit                what people did: logins, keys, users, rights, deletions, marks, exports
-  holter server backup DIRECTORY     copy everything to a new directory, also while the server runs
+  holter server backup DIRECTORY     copy everything to a new directory, or to s3://BUCKET/FOLDER, also while it runs
+  holter server restore s3://BUCKET/FOLDER DIRECTORY
+                                     bring such a copy back
+  holter server migrate --from sqlite:DIRECTORY --to URL
+                                     move everything to PostgreSQL, an object store or another disk; goes on if killed
   holter server rebuild              make the index again from the journals, while no server runs
   holter server check                look for bit rot, and compare the index with the journals; also while it runs
 """
@@ -18,10 +22,11 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
 import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from holter.cli import accounts
+from holter.cli import accounts, migrating
 from holter.cli.accounts import KINDS
 from holter.cli.figures import clean, plural, size
 from holter.cli.parser import add_json
@@ -29,17 +34,35 @@ from holter.cli.stdout import flush, print_json
 from holter.errors import UsageError
 from holter.journal.rundir import data_directory
 
+if TYPE_CHECKING:
+    from holter.storage.places import Places
+
 GROUP = "look"
 
 SERVING = ("host", "port", "allow_host", "proxy", "access_log")
+STORED = {
+    "runs": "what is known of each run",
+    "series": "points; left out, where the runs are",
+    "console": "what programs printed, and events; left out, where the series are",
+    "blobs": "files",
+    "settings": "what people set; left out, where the runs are",
+    "media": "media and histograms; left out, where the runs are",
+    "journals": "what was received; left out, the data directory",
+    "sweeps": "the books of sweeps; left out, where the runs are if that is PostgreSQL, else the data directory",
+}
+"""The ports, each with an option for its URL."""
 OPTIONS = {
-    "serve": SERVING,
+    "serve": (*SERVING, *STORED),
+    "rebuild": tuple(STORED),
+    "check": tuple(STORED),
+    "backup": tuple(STORED),
+    "migrate": ("source", "to", *STORED),
     "keys": ("scope", "user", "days"),
     "users": ("scope", "service", "subject", "issuer"),
     "projects": ("kind", "reader", "writer", "keep", "keep_tagged", "quota", "remove"),
 }
 """Which options an action has, beside `--data` and `--json`."""
-ACTIONS = ("serve", "keys", "users", "projects", "shares", "audit", "backup", "rebuild", "check")
+ACTIONS = ("serve", "keys", "users", "projects", "shares", "audit", "backup", "restore", "migrate", "rebuild", "check")
 
 
 def prepare_parser(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +83,15 @@ def prepare_parser(parser: argparse.ArgumentParser) -> None:
         help="a proxy before it, or a network of them: its X-Forwarded-For is believed, nobody else's; repeatable",
     )
     parser.add_argument("--access-log", metavar="FILE", help="write a line of JSON about each request, without secrets")
+    places = parser.add_argument_group(
+        "places", "URLs; without them all is in a directory of this machine. `holter-server.toml` takes them too"
+    )
+    for port, text in STORED.items():
+        places.add_argument(f"--{port}", metavar="URL", help=text)
+    parser.add_argument("--from", dest="source", metavar="sqlite:DIR", help="the data directory that is to be moved")
+    parser.add_argument(
+        "--to", metavar="URL", help="where it goes: postgresql://…, or sqlite:DIR for another directory"
+    )
     parser.add_argument("--scope", choices=("read", "write", "admin"), help="of a key or user; a new one has write")
     parser.add_argument("--user", metavar="NAME", default="", help="whose a new key is; left out, it stands for itself")
     parser.add_argument("--days", metavar="N", type=float, help="how long a new key lasts; left out, until revoked")
@@ -90,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
         "shares": accounts.shares,
         "audit": accounts.audit,
         "backup": _backup,
+        "restore": _restore,
+        "migrate": migrating.migrate,
         "rebuild": _rebuild,
         "check": _check,
     }
@@ -101,7 +135,7 @@ def _check_options(args: argparse.Namespace) -> None:
     for action, names in OPTIONS.items():
         given = [name for name in names if getattr(args, name) and name not in OPTIONS.get(args.action, ())]
         if given:
-            option = f"--{args.kind}" if given[0] == "kind" else f"--{given[0].replace('_', '-')}"
+            option = {"kind": f"--{args.kind}", "source": "--from"}.get(given[0], f"--{given[0].replace('_', '-')}")
             form = "holter server" if action == "serve" else f"holter server {action}"
             raise UsageError(f"{option} is an option of `{form}`; `holter server --help` shows what each takes")
 
@@ -111,6 +145,15 @@ def _data(args: argparse.Namespace) -> str:
     if chosen:
         return os.path.abspath(os.path.expanduser(chosen))
     return os.path.join(data_directory(dict(os.environ)), "server")
+
+
+def _places(args: argparse.Namespace, data: str) -> "Places":
+    """Options before the file in the data directory."""
+    from holter.server.ingest.index_place import index_directory
+    from holter.storage.places import choose_places, read_places
+
+    given = {port: url for port in STORED if (url := getattr(args, port))}
+    return choose_places(read_places(data) | given, f"sqlite:{index_directory(data, os.environ)}")
 
 
 def _serve(args: argparse.Namespace, data: str) -> int:
@@ -123,6 +166,7 @@ def _serve(args: argparse.Namespace, data: str) -> int:
         allowed_hosts=args.allow_host,
         proxies=args.proxy,
         access_log=os.path.abspath(args.access_log) if args.access_log else "",
+        places=_places(args, data),
     )
     with Team(data, os.environ, settings=settings) as team:
         if team.was_damaged:
@@ -139,11 +183,32 @@ def _serve(args: argparse.Namespace, data: str) -> int:
 
 
 def _backup(args: argparse.Namespace, data: str) -> int:
-    _expect(args, 1, "holter server backup DIRECTORY")
-    from holter.server.domain.backup import make_backup
+    _expect(args, 1, "holter server backup DIRECTORY, or s3://BUCKET/FOLDER")
+    from holter.server.migration.backup import make_backup
+    from holter.server.migration.backup_places import is_bucket
 
-    copied = make_backup(data, args.words[0], environ=os.environ)
-    print(f"{size(copied)} copied to {args.words[0]}; `holter server --data {args.words[0]}` serves the copy.")
+    [target] = args.words
+
+    def complain(text: str) -> None:
+        print(f"holter: {text}", file=sys.stderr)
+
+    copied = make_backup(data, target, environ=os.environ, places=_places(args, data), complain=complain)
+    if is_bucket(target):
+        print(f"{size(copied)} copied to {target}; `holter server restore {target} DIRECTORY` brings them back.")
+    else:
+        print(f"{size(copied)} copied to {target}; `holter server --data {target}` serves the copy.")
+    return 0
+
+
+def _restore(args: argparse.Namespace, data: str) -> int:
+    _expect(args, 2, "holter server restore s3://BUCKET/FOLDER DIRECTORY")
+    from holter.server.migration.backup_places import is_bucket, restore
+
+    source, target = args.words
+    if not is_bucket(source):
+        raise UsageError(f"a backup in a directory needs no restoring: `holter server --data {source}` serves it")
+    restored = restore(source, target)
+    print(f"{size(restored)} restored to {target}; `holter server --data {target}` serves them.")
     return 0
 
 
@@ -151,14 +216,12 @@ def _rebuild(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server rebuild")
     from holter.model.clock import Clock
     from holter.model.state import read_lateness
-    from holter.server.ingest.index_place import index_directory
     from holter.server.ingest.rebuilding import rebuild
     from holter.server.process.instance import claim_index
 
     claim = claim_index(data, os.environ)
     try:
-        url = f"sqlite:{index_directory(data, os.environ)}"
-        rebuilt = rebuild(data, url, clock=Clock(), lateness=read_lateness(os.environ))
+        rebuilt = rebuild(data, _places(args, data), clock=Clock(), lateness=read_lateness(os.environ))
     finally:
         claim.close()
     for name, reason in rebuilt.unreadable.items():
@@ -171,12 +234,14 @@ def _check(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server check")
     from holter.model.state import read_lateness
     from holter.server.domain.checking import Check
-    from holter.server.ingest.index_place import index_directory
+    from holter.server.ingest.copies import bring_all
     from holter.storage.opening import open_storage
 
     if not os.path.isdir(data):
         raise UsageError(f"there is no data directory {data} to check")
-    storage = open_storage(f"sqlite:{index_directory(data, os.environ)}")
+    places = _places(args, data)
+    bring_all(data, places)
+    storage = open_storage(places)
     try:
         check = Check(data, storage, lateness=read_lateness(os.environ))
         found = list(check.run_all())

@@ -12,15 +12,20 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.read import going_on
 from holter.catalog.read.cells import read_cells
 from holter.catalog.read.damage import Damage, find_damage
 from holter.catalog.read.loaded_run import LoadedRun
+from holter.catalog.read.media import lost_media
+from holter.catalog.read.spent_by import cost, peaks
+from holter.catalog.read.warnings_of import warnings_of
 from holter.cli.cells_view import print_cells
 from holter.cli.choice import load_chosen
 from holter.cli.console_view import console_lines
 from holter.cli.figures import age, clean, size
+from holter.cli.going_on_text import kept_lines
 from holter.cli.parser import add_json, add_run
-from holter.cli.report import headline, render, sections
+from holter.cli.report import Section, headline, render, sections
 from holter.cli.run_files import RunFile, list_files, print_file
 from holter.cli.stdout import look, print_json
 from holter.cli.table import Cell, Column
@@ -57,12 +62,14 @@ def run(args: argparse.Namespace) -> int:
     damage = find_damage(loaded)
     used = used_bytes(loaded.row.directory)
     if args.json:
-        print_json(_as_json(loaded, damage, used))
+        way = going_on.as_json(going_on.way_on(loaded))
+        print_json(_as_json(loaded, damage, used) | ({"checkpoint": way} if way else {}))
         return 0
     seen = look()
     print(f"{seen.paint(clean(loaded.row.name), 'bold')}  {headline(loaded, seen)}")
     console = console_lines(loaded)
     found = sections(loaded, damage, used_bytes=used, now=time.time(), console=console)
+    found += [Section(title, lines) for title, lines in kept_lines(loaded).items() if lines]
     print("\n".join(plain(line, seen) for line in render(found, seen)))
     return 0
 
@@ -82,6 +89,8 @@ def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[
     return {
         **loaded.row.told(),
         "because": outcome.because,
+        "fork": loaded.row.fork,
+        "rewinds": [{"attempt": number, "step": step} for number, step in sorted(loaded.row.rewinds.items())],
         "title": loaded.diagnosis.title if loaded.diagnosis else None,
         "confidence": loaded.diagnosis.confidence if loaded.diagnosis else None,
         "exit_status": outcome.status,
@@ -90,10 +99,14 @@ def _as_json(loaded: LoadedRun, damage: Sequence[Damage], used: int, /) -> dict[
         "processes": [{**msgspec.to_builtins(each.opened), "rows": each.rows} for each in loaded.digests],
         "exits": loaded.said(Exited),
         "alerts": loaded.said(Alerted),
+        "warnings": warnings_of(loaded.digests),
         "console": loaded.said(Console),
         "noted": loaded.said(Noted),
         "lost": loaded.said(Lost),
+        "lost_media": lost_media(loaded.row.directory),
         "damage": damage,
         "unknown_records": sum(each.unknown for each in loaded.digests),
         "used_bytes": used,
+        "peaks": peaks(loaded.digests),
+        "cost": cost(loaded.digests),
     }

@@ -69,9 +69,42 @@ def run(args: argparse.Namespace) -> int:
         except (HolterError, OSError) as error:
             print(f"holter: {each.run} can't be sent: {error}", file=sys.stderr)
             failed += 1
+    failed += _send_artifacts(upload)
     if len(found) > 1 and not failed:
         print(f"{plural(len(found) - deleted, 'run')} on {upload.url}.")
     return 1 if failed else 0
+
+
+def _send_artifacts(upload: Upload) -> int:
+    """Versions that wait for this server; 1 where some still do."""
+    from holter.artifacts.uploading import list_waiting, upload_all
+    from holter.artifacts.working_off import work_off
+    from holter.wire.connection import Connection, parse_address
+
+    data = open_catalog().data
+    work_off(data)
+    waiting = [each for _, each in list_waiting(data) if each.url == upload.url]
+    if not waiting:
+        return 0
+    connection = Connection(parse_address(upload.url), upload.key, timeout_s=60)
+    refused: list[str] = []
+    try:
+        upload_all(
+            data,
+            lambda url: connection.ask if url == upload.url else None,
+            tell=lambda each, why: refused.append(f"{each.wanted.name} v{each.number}: {why}"),
+        )
+    finally:
+        connection.close()
+    left = [each for _, each in list_waiting(data) if each.url == upload.url]
+    for text in refused:
+        print(f"holter: {text}", file=sys.stderr)
+    if left:
+        print(
+            f"holter: {plural(len(left), 'version')} of artifacts wait: {upload.url} does not answer", file=sys.stderr
+        )
+    print(f"{plural(len(waiting) - len(left) - len(refused), 'version')} of artifacts sent")
+    return int(bool(left or refused))
 
 
 def _server(url: str | None) -> Upload:

@@ -13,16 +13,18 @@ import time
 
 from holter.catalog.judge.verdict import explain
 from holter.catalog.present.explanation import as_json, with_marks
+from holter.catalog.read import going_on
 from holter.catalog.read.loaded_run import LoadedRun
 from holter.cli.choice import load_explained
 from holter.cli.figures import clean, duration, plural
+from holter.cli.going_on_text import going_on_lines
 from holter.cli.parser import add_json
 from holter.cli.ranks_text import ranks_lines
 from holter.cli.stdout import Look, look, print_json, state_colour
 from holter.cli.verdict_text import plain, verdict_lines
 from holter.errors import UsageError
 from holter.model.records import Marked
-from holter.model.state import RUNNING
+from holter.model.state import FINISHED, RUNNING
 from holter.model.verdicts import FatalCell
 
 GROUP = "explain"
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"one run at a time: `holter why {args.runs[0]}`; only --wrong takes several")
     loaded = load_explained(args.runs[0] if args.runs else None)
     if args.json:
-        print_json(as_json(loaded))
+        way = going_on.as_json(going_on.way_on(loaded))
+        print_json(as_json(loaded) | ({"checkpoint": way} if way else {}))
     else:
         print("\n".join(as_lines(loaded, seen=look())))
     return 0
@@ -63,7 +66,13 @@ def as_lines(loaded: LoadedRun, *, seen: Look) -> list[str]:
     told = explain(loaded)
     diagnosis = with_marks(told.diagnosis, loaded.said(Marked))
     lines = [_headline(loaded, seen), "", *verdict_lines(diagnosis, seen, now=now, mark=loaded.row.cause_mark)]
-    sections = {"Ranks": ranks_lines(told, now=now), **_cell(told.cell), told.stack.title: told.stack.lines}
+    way = going_on.way_on(loaded) if loaded.row.state not in (RUNNING, FINISHED) else None
+    sections = {
+        "Where to go on": going_on_lines(way),
+        "Ranks": ranks_lines(told, now=now),
+        **_cell(told.cell),
+        told.stack.title: told.stack.lines,
+    }
     for title, found in sections.items():
         if found:
             lines += ["", seen.paint(title, "bold"), *(f"  {clean(line)}" for line in found)]

@@ -17,7 +17,8 @@ from holter.client.capture.tasks import TaskHook
 from holter.client.capture.witness import SignalWitness
 from holter.errors import is_strict
 from holter.model.clock import Clock
-from holter.model.records import ChildExited, Looked, Raised, Record, Signalled
+from holter.model.record import Record
+from holter.model.records import ChildExited, Looked, Raised, Signalled
 from holter.recording.spawning import most_child_bytes
 
 # Each child that has something to say gets a journal; a pool that fails again and again must not fill the directory.

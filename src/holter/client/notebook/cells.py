@@ -15,7 +15,8 @@ from holter.errors import is_strict
 from holter.memory.readings import GpuMemory, begin_peak, peak_bytes, rss_bytes
 from holter.model.clock import Clock
 from holter.model.cutting import bounded, first_words
-from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised, Record
+from holter.model.record import Record
+from holter.model.records import CellEnded, CellStarted, HeldVariable, Raised
 from holter.model.secrets import masked
 
 if TYPE_CHECKING:

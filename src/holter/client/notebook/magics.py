@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from holter.client import active
-from holter.client.addresses import page_of
 from holter.client.notebook.kernel import this_kernel
 from holter.errors import HolterError, UsageError
 from holter.recording.settings import read_settings
 from holter.recording.spawning import way_to_package
+from holter.wire.addresses import page_of
 
 Command = Callable[[Any, str], None]
 TELL_WITHIN_S = 30.0

@@ -1,0 +1,1 @@
+"""Tables that were logged, read back: rows in parts, sorted, filtered, counted."""
