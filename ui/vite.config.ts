@@ -43,7 +43,8 @@ export default defineConfig({
         // Few files: each further one is a question to the server before the first chart.
         codeSplitting: {
           groups: [
-            { name: "core", priority: 1, test: /node_modules|src\/(api|parts|state)\/|src\/format|src\/run\/(RunMenu|StateBadge|states)/ },
+            // What loads a page's script is Vite's own; in the charts' file it would bring that along everywhere.
+            { name: "core", priority: 1, test: /node_modules|vite\/preload-helper|src\/(api|parts|state)\/|src\/format|src\/run\/(RunMenu|StateBadge|states)/ },
             { name: "charts", test: /src\/(chart|workspace)\/|src\/run\/(ChartTools|colours)/ },
           ],
         },

@@ -8,14 +8,22 @@ export function number(value: unknown): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return grouped(value);
   if (size >= 1e7 || size < 1e-3) return shortExponent(value);
-  return value.toPrecision(size >= 1 ? 5 : 4).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  const [whole, part = ""] = value.toPrecision(size >= 1 ? 5 : 4).replace(/(\.\d*?)0+$/, "$1").split(".");
+  return grouped(whole!) + (part && `.${part}`);
 }
 
-function shortExponent(value: number): string {
-  return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
+/** In as few characters as still tell settings apart: 5.33e-3, 0.05, 256. */
+export function shortNumber(value: number): string {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value) || Number.isInteger(value)) return number(value);
+  return size < 1e-2 || size >= 1e4 ? shortExponent(value, 2) : String(Number(value.toPrecision(3)));
 }
 
-export function grouped(value: number): string {
+function shortExponent(value: number, digits = 3): string {
+  return value.toExponential(digits).replace(/\.?0+e/, "e").replace("e+", "e");
+}
+
+export function grouped(value: number | string): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
@@ -37,7 +45,7 @@ export function value(found: unknown): string {
 
 const PREFIXES: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
-/** For axes: 0, 500, 5k, 1.2M, 3e-4. */
+/** For axes: 0, 500, 5k, 1.2M, 3e-4; 1e-3 beside 5e-4. */
 export function tick(value: number, step: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -46,7 +54,7 @@ export function tick(value: number, step: number): string {
       return trimmed(value / unit, step / unit) + letter;
     }
   }
-  if (size < 1e-3 || size >= 1e15) return shortExponent(value);
+  if (size < 1e-3 || size >= 1e15 || (size < 1e-2 && step < 1e-3 * (1 - 1e-9))) return shortExponent(value);
   return trimmed(value, step);
 }
 
@@ -66,7 +74,8 @@ export function bytes(count: number, step?: number): string {
     at++;
   }
   if (step && at > 0) return `${trimmed(size, step / 1024 ** at)} ${units[at]}`;
-  return `${at === 0 ? Number(size.toFixed(1)) : size.toFixed(size < 10 ? 1 : 0)} ${units[at]}`;
+  // With as many digits as verdicts have, so that a curve and what is said of it are the same figure.
+  return `${at === 0 ? Number(size.toFixed(1)) : size.toFixed(Math.abs(size) >= 99.95 ? 0 : 1)} ${units[at]}`;
 }
 
 /** 12 s, 4 min 10 s, 6 h 41 min, 3 d 2 h. */
@@ -86,9 +95,10 @@ function two(first: number, unit: string, second: number, part: string): string 
   return second ? `${first} ${unit} ${second} ${part}` : `${first} ${unit}`;
 }
 
-/** 2.2 h, 1,101 h. */
+/** 2.2 h, 1,101 h; less than that in minutes or seconds. */
 export function hours(many: number): string {
-  return many > 0 && many < 0.05 ? "< 0.1 h" : `${many < 10 ? Number(many.toFixed(1)) : grouped(Math.round(many))} h`;
+  if (many > 0 && many < 0.05) return duration(many * 3600);
+  return `${many < 10 ? Number(many.toFixed(1)) : grouped(Math.round(many))} h`;
 }
 
 /** "just now", "3 min ago", "2 d ago". Times are seconds since 1970, `nowMs` as from the clock. */

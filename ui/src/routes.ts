@@ -13,6 +13,7 @@ interface Route {
 
 // One page at several addresses is one function: going from one to the other keeps it.
 const run = () => import("./pages/Run.svelte");
+const artifacts = () => import("./pages/Artifacts.svelte");
 const crashes = () => import("./pages/Crashes.svelte");
 
 export const ROUTES: Route[] = [
@@ -20,7 +21,12 @@ export const ROUTES: Route[] = [
   { path: "/p/:project", title: "workspace", load: () => import("./pages/Project.svelte") },
   { path: "/p/:project/r/:run", title: "runs", load: run },
   { path: "/p/:project/r/:run/:tab", title: "runs", load: run },
+  { path: "/p/:project/media", title: "media", load: () => import("./pages/Media.svelte") },
   { path: "/p/:project/compare", title: "compare", load: () => import("./pages/Compare.svelte") },
+  { path: "/p/:project/sweeps", title: "sweeps", load: () => import("./pages/Sweeps.svelte") },
+  { path: "/p/:project/sweeps/:sweep", title: "sweeps", load: () => import("./pages/Sweep.svelte") },
+  { path: "/p/:project/artifacts", title: "artifacts", load: artifacts },
+  { path: "/p/:project/artifacts/:artifact", title: "artifacts", load: artifacts },
   { path: "/p/:project/crashes", title: "crashes", load: crashes },
   { path: "/crashes", title: "crashes", load: crashes },
   { path: "/settings", title: "settings", load: () => import("./pages/Settings.svelte") },

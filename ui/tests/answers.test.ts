@@ -28,6 +28,8 @@ test("runs differ where any value differs, in nested settings too", () => {
   expect(rows.map((row) => [row.name, row.isSame])).toEqual([["extra", false], ["lr", true], ["model.depth", false]]);
   expect(deltaWords(2, 1.5, number)).toBe("−0.5 (−25 %)");
   expect(deltaWords(0, 1, number)).toBe("+1");
+  expect(deltaWords(1.174, 9598, number)).toBe("+9,596.8 (× 8,180)");
+  expect(deltaWords(0.001, -9, number)).toBe("−9.001");
 });
 
 test("how sure a verdict is, is said in words", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Line } from "../src/chart/line";
 import { tableOf, toCsv } from "../src/chart/table";
 import { usefulSetting } from "../src/workspace/crowd";
-import { joinNames, splitNames } from "../src/workspace/names";
+import { joinNames, splitNames } from "../src/api/names";
 import { moved, ordered } from "../src/workspace/order";
 import { endsWithin, shownRun } from "../src/workspace/shown";
 import { chartsOf, closedAtFirst, findSections, matcher, spanOf } from "../src/workspace/sections";
@@ -71,8 +71,8 @@ describe("sections", () => {
     const keys = ["train/loss", "train/epoch", "train/step", "train/acc", "epoch"];
     const choice = { pinned: [], order: [], matches: () => true, counters: new Set(["train/epoch", "train/step", "epoch"]), off: new Set(["train/acc"]), on: new Set(["train/step"]) };
     expect(findSections(keys, choice)).toEqual([
-      { name: "charts", all: [], metrics: [], counters: ["epoch"], hidden: [] },
       { name: "train", all: ["train/loss", "train/step"], metrics: ["train/loss", "train/step"], counters: ["train/epoch"], hidden: ["train/acc"] },
+      { name: "charts", all: [], metrics: [], counters: ["epoch"], hidden: [] },
     ]);
   });
 

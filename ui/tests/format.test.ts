@@ -15,7 +15,7 @@ test.each([0, 1e300, null, undefined, "nan", "", [NaN]])("%s is not odd", (found
 test.each([[4.2, "4.2 s"], [59, "59 s"], [250, "4 min 10 s"], [24_060, "6 h 41 min"], [266_400, "3 d 2 h"]])(
   "%s seconds read %s", (seconds, text) => expect(format.duration(seconds)).toBe(text));
 
-test.each([[512, "512 B"], [0.6000000000000001, "0.6 B"], [9.1 * 1024 ** 3, "9.1 GiB"], [64 * 1024 ** 3, "64 GiB"]])(
+test.each([[512, "512 B"], [0.6000000000000001, "0.6 B"], [9.1 * 1024 ** 3, "9.1 GiB"], [79.6 * 1024 ** 3, "79.6 GiB"], [128 * 1024 ** 3, "128 GiB"]])(
   "%s bytes read %s", (count, text) => expect(format.bytes(count)).toBe(text));
 
 test("times are those of the reader's zone", () => {
@@ -29,4 +29,4 @@ test("one is one, and several are several", () => {
   expect(format.count(12431, "run")).toBe("12,431 runs");
 });
 
-test.each([[0, "0 h"], [0.01, "< 0.1 h"], [2.24, "2.2 h"], [1101.4, "1,101 h"]])("%s hours read %s", (many, text) => expect(format.hours(many)).toBe(text));
+test.each([[0, "0 h"], [0.01, "36 s"], [0.0001, "0.4 s"], [2.24, "2.2 h"], [1101.4, "1,101 h"]])("%s hours read %s", (many, text) => expect(format.hours(many)).toBe(text));

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { isSparse, lowerBound, nearest, smooth, smoothingUnit } from "../src/chart/line";
+import { isSparse, lowerBound, nearest, smooth, smoothingUnit, type Line } from "../src/chart/line";
+import { paintMarks } from "../src/chart/marks";
+import type { Drawing, Frame, Ink } from "../src/chart/painter";
+import { makeScale } from "../src/chart/scales";
 
 const steps = (many: number) => Float64Array.from({ length: many }, (_, at) => at);
 
@@ -36,4 +39,17 @@ test("the nearest place is found in both directions and at both ends", () => {
 
 test("a run that died early does not make a curve a row of measurements", () => {
   expect([isSparse([30, 20]), isSparse([300, 20]), isSparse([199]), isSparse([200])]).toEqual([true, false, true, false]);
+});
+
+test("a stretch of values that were none is one mark, which tells all of it", () => {
+  const x = Float64Array.from({ length: 100 }, (_, at) => at);
+  const marks = Uint8Array.from(x, (at) => (at === 10 ? 2 : at >= 50 && at < 90 ? 1 : 0));
+  const line = { id: "a", name: "a", colour: "#000", x, y: x, marks } as Line;
+  const wedges: number[] = [];
+  const context = new Proxy({}, { get: (_, name) => (name === "moveTo" ? (px: number) => wedges.push(px) : () => undefined), set: () => true }) as CanvasRenderingContext2D;
+  const scale = makeScale({ low: 0, high: 99 }, 0, 297);
+  const frame = { x: scale, y: scale, top: 10, bottom: 200, right: 300, marks: [] } as unknown as Frame;
+  paintMarks(context, frame, { lines: [line], xKind: "step" } as unknown as Drawing, { death: "#f00" } as Ink);
+  expect(wedges).toEqual([26, 146]);
+  expect([...new Set(frame.marks.map((mark) => mark.tell()))]).toEqual(["Inf at step 10", "NaN from step 50 to step 89"]);
 });

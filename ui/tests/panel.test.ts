@@ -27,6 +27,9 @@ describe("the settings of a chart", () => {
       isWhole: true,
       by: "config.lr",
       band: "quartiles",
+      hasSecond: true,
+      isQuiet: true,
+      hidesLost: true,
     };
     expect(readSettings(writeSettings(set))).toEqual(set);
     expect(writeSettings(USUAL)).toBe("");
@@ -40,6 +43,10 @@ describe("the settings of a chart", () => {
   test("go before those that all charts share", () => {
     const shared = { x: "step", zoom: { low: 1, high: 2 }, isLog: false, smoothing: 0.5, group: "config.lr" };
     expect(lookOf("loss", USUAL, shared)).toMatchObject({ metrics: ["loss"], x: "step", zoom: shared.zoom, smoothing: 0.5, isRobust: true, group: "config.lr" });
+    const axes = { loss: "epoch" };
+    expect(lookOf("loss", USUAL, { ...shared, axes })).toMatchObject({ x: "epoch", xKind: "metric", zoom: null });
+    expect(lookOf("loss", USUAL, { ...shared, axes, x: "time" })).toMatchObject({ x: "time" });
+    expect(lookOf("loss", readSettings("x:step"), { ...shared, axes })).toMatchObject({ x: "step" });
     const own = lookOf("loss", readSettings("m:acc,m:loss,x:=a * 2,log,s:0,all,by:run"), shared);
     expect(own).toMatchObject({ metrics: ["loss", "acc"], xKind: "metric", zoom: null, isLog: true, smoothing: 0, isRobust: false, group: "" });
     expect(lookOf("system/h/cpu", USUAL, shared)).toMatchObject({ x: "relative", zoom: null, isRobust: false });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunBrief } from "../src/api/client";
 import { freeId, joinPanels, splitPanels, type Panel } from "../src/panels/address";
-import { absence, makeAxis, placeOf, valueAt } from "../src/panels/axis";
+import { absence, beyondWords, makeAxis, placeOf, valueAt } from "../src/panels/axis";
 import { brushText, filterText, insideOf, rangeText, readBrushes } from "../src/panels/brushing";
 import { figuresOf, gather } from "../src/panels/grouping";
 import { nearestLine } from "../src/panels/lines";
@@ -31,6 +31,17 @@ describe("panels in the address", () => {
 });
 
 describe("an axis", () => {
+  test("of what came out is not flattened by one run that diverged, which stands at its end and is said", () => {
+    const losses = [1.2, 1.21, 1.25, 1.3, 1.22, 9];
+    const axis = makeAxis("summary.loss", losses);
+    expect([axis.low, axis.high, axis.beyond, axis.places[5]]).toEqual([1.2, 1.3, 1, 1]);
+    expect(beyondWords([axis])).toBe("1 beyond 1.2 – 1.3 in loss, at the end of its axis");
+    const [brush] = readBrushes(brushText([{ column: "summary.loss", low: 0.9, high: 1 }], [axis]), [axis]);
+    expect([...insideOf([axis], [brush!], 6)]).toEqual([0, 0, 0, 1, 0, 1]);
+    expect(filterText([brush!], [axis])).toBe("summary.loss >= 1.293 and summary.loss <= 9.009");
+    for (const all of [makeAxis("summary.loss", losses, { scaling: "lin" }), makeAxis("config.loss", losses)]) expect([all.high, all.beyond]).toEqual([9, 0]);
+  });
+
   test("has a place for each number and says what has none", () => {
     const axis = makeAxis("summary.loss", [1, 2, 3, undefined, NaN, Infinity]);
     expect([axis.kind, axis.missing, axis.odd]).toEqual(["number", 1, 2]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Line } from "../src/chart/line";
-import { quantile, robustRange } from "../src/chart/range";
+import { quantile, robustRange, robustSpan } from "../src/chart/range";
 
 const MANY = 400;
 const usual = { zoom: null, isLog: false, kept: new Set<string>() };
@@ -56,6 +56,18 @@ describe("the usual range", () => {
     expect(robustRange([short, ...twenty()], usual).outliers.map((line) => line.id)).toEqual(["early"]);
   });
 
+  test.each([10, 100])("a run that ended early is no outlier where it lies among the others until then, with a point each %i steps", (every) => {
+    const slow = (id: string, end: number, until: number): Line => {
+      const x = Float64Array.from({ length: until / every }, (_, at) => at * every);
+      return { id, name: id, colour: "#000000", x, y: x.map((at) => end * (1 + 3 * Math.exp(-at / 150))) };
+    };
+    const many = Array.from({ length: 12 }, (_, at) => slow(`r${at}`, 0.5 + at * 1e-4, 3000));
+    const [short, far] = [slow("short", 0.5005, 300), slow("far", 2, 300)];
+    const { span, outliers } = robustRange([...many, short, far], usual);
+    expect(outliers.map((line) => line.id)).toEqual(["far"]);
+    expect(span).toEqual(robustRange(many, usual).span);
+  });
+
   test("on a log scale it is found among logarithms; what has none is left out", () => {
     const lines = twenty();
     lines[3] = loss("tiny", 0.2, () => 1e-9);
@@ -80,4 +92,11 @@ describe("the usual range", () => {
 test("quantiles lie between the values", () => {
   expect([0, 0.25, 0.5, 1].map((share) => quantile([1, 2, 3, 4, 9], share))).toEqual([1, 2, 3, 9]);
   expect(quantile([1, 2], 0.5)).toBe(1.5);
+});
+
+test("one value far away does not decide what bars are held against, unless there are few", () => {
+  expect(robustSpan([1.2, 1.3, 1.25, 9598, 1.4])).toEqual({ low: 1.2, high: 1.4 });
+  expect(robustSpan([1, 2, 3, 4, 5, 6, 7])).toEqual({ low: 1, high: 7 });
+  expect(robustSpan([1, 1, 9])).toEqual({ low: 1, high: 9 });
+  expect(robustSpan([])).toEqual({ low: Infinity, high: -Infinity });
 });

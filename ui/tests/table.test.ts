@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { RunBrief } from "../src/api/client";
 import { betterOf } from "../src/metrics";
+import { told } from "../src/state/better.svelte";
 import { csvOfRuns } from "../src/workspace/exporting";
 import { cellText, differenceOf, digitsOf, endWords, progressWords } from "../src/workspace/cells";
 
@@ -10,6 +11,14 @@ test("which way a metric is better is told by its name, or not at all", () => {
   for (const name of ["summary.val/loss", "val_loss", "evalLoss", "valloss", "top1_error", "test/rmse", "eval/ppl"]) expect(betterOf(name), name).toBe("low");
   for (const name of ["acc", "val/accuracy", "top1_acc", "eval/win_rate", "train/tokens_per_s", "f1", "mAP", "pass@1"]) expect(betterOf(name), name).toBe("high");
   for (const name of ["epoch", "lr", "grad_norm", "glossary", "mapping"]) expect(betterOf(name), name).toBeNull();
+});
+
+test("what a program said of a metric goes before its name", () => {
+  told.take([{ key: "top1_error", better: "high" }, { key: "elo", better: "high" }, { key: "val/loss", better: "" }]);
+  for (const name of ["summary.top1_error", "elo", "elo.best"]) expect(betterOf(name), name).toBe("high");
+  expect(betterOf("val/loss")).toBe("low");
+  told.take([]);
+  expect(betterOf("elo")).toBeNull();
 });
 
 test("the second line of a row says how it ended and how far it came", () => {
@@ -26,6 +35,14 @@ test("the numbers of a column end alike, and odd ones are written", () => {
   const text = (value: unknown) => cellText(run({ values: { "summary.loss": value } }), "summary.loss", 0, digits);
   expect([text(1.2), text(-0.5), text(0), text(0.00001), text("NaN"), text("-Infinity")]).toEqual(["1.2000", "−0.5000", "0.0000", "1e-5", "NaN", "−Inf"]);
   expect([digitsOf([1, 2, 300]), digitsOf([123456.5]), digitsOf([57.25, 8]), digitsOf([])]).toEqual([null, null, 3, null]);
+});
+
+test("runs that diverged take no digits from the others, and settings are short", () => {
+  const losses = [0.6123, 0.5871, 0.4412, 0.7133, 1266.925, 98000];
+  const digits = digitsOf(losses);
+  const text = (column: string, value: unknown) => cellText(run({ values: { [column]: value } }), column, 0, digits);
+  expect(losses.map((loss) => text("summary.loss", loss))).toEqual(["0.6123", "0.5871", "0.4412", "0.7133", "1,266.9", "98,000"]);
+  expect([0.0053312, 1.278e-4, 0.05, 256, 0.0123456, "adamw"].map((each) => text("config.lr", each))).toEqual(["5.33e-3", "1.28e-4", "0.05", "256", "0.0123", "adamw"]);
 });
 
 test("a metric stands beside the baseline's, and says whether it is better", () => {

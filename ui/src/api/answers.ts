@@ -1,5 +1,5 @@
 /** Answers about runs that several parts of the page share. Their questions hold nothing of whoever asked first. */
-import { api, getJson, part, type Crashes, type MetricKeys, type Deaths, type RaisedAt, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
+import { api, getJson, part, type Crashes, type MetricKeys, type Deaths, type RaisedAt, type Resume, type RunBrief, type RunDetail, type RunTable, type SeriesKeys, type Verdict } from "./client";
 import type { ColumnTable } from "./columns";
 import { resource, type Resource } from "./resource.svelte";
 import type { components } from "./schema";
@@ -10,6 +10,34 @@ export function runAnswer(id: string): Resource<RunDetail> {
   return resource(`run ${id}`, () => api.run(id));
 }
 
+/** Where runs went on, of metrics with what was lost; nothing is asked where none has. */
+export function resumesAnswer(runs: Iterable<[string, { attempt: number }]>, keys: string[]): Resource<Map<string, Resume[]>> | null {
+  const resumed = [...runs].filter(([, { attempt }]) => attempt > 1).map(([id, { attempt }]) => `${id}:${attempt}`).slice(0, 100);
+  if (!resumed.length) return null;
+  const ids = resumed.map((each) => each.slice(0, each.lastIndexOf(":")));
+  return resource(`resumes ${resumed.join(",")}\n${keys.join("\n")}`, () => askTogether(ids, keys), 10_000);
+}
+
+const GATHER_MS = 20;
+const MOST_LETTERS = 4000;
+let gathered: { runs: string; keys: string[]; answer: Promise<Map<string, Resume[]>> } | null = null;
+
+/** Charts that come into sight together ask once for all of their metrics. */
+function askTogether(ids: string[], keys: string[]): Promise<Map<string, Resume[]>> {
+  const runs = ids.join(",");
+  if (gathered?.runs !== runs || [...gathered.keys, ...keys].join().length > MOST_LETTERS) {
+    const asked: string[] = [];
+    const ask = async () => {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      if (gathered?.keys === asked) gathered = null;
+      return new Map((await api.resumes(ids, [...new Set(asked)])).map((each) => [each.run, each.resumes]));
+    };
+    gathered = { runs, keys: asked, answer: ask() };
+  }
+  gathered.keys.push(...keys);
+  return gathered.answer;
+}
+
 export function verdictAnswer(id: string): Resource<Verdict> {
   return resource(`run ${id} verdict`, () => api.verdict(id));
 }
@@ -18,12 +46,24 @@ export function raisedAnswer(id: string): Resource<RaisedAt> {
   return resource(`run ${id} raised`, () => getJson(`runs/${part(id)}/raised`));
 }
 
+export function runArtifactsAnswer(id: string): Resource<Schemas["RunArtifactJson"][]> {
+  return resource(`run ${id} artifacts`, () => api.runArtifacts(id));
+}
+
+export function checkpointsAnswer(id: string): Resource<Schemas["RunCheckpoints"]> {
+  return resource(`run ${id} checkpoints`, () => api.checkpoints(id));
+}
+
 export function keysAnswer(id: string): Resource<SeriesKeys["keys"]> {
   return resource(`run ${id} keys`, () => api.keysOfRun(id));
 }
 
 export function filesAnswer(id: string): Resource<Schemas["RunFile"][]> {
   return resource(`run ${id} files`, async () => (await getJson<Schemas["RunFiles"]>(`runs/${part(id)}/files`)).files);
+}
+
+export function healthAnswer(id: string): Resource<Schemas["Health"]> {
+  return resource(`run ${id} health`, () => getJson(`runs/${part(id)}/health`));
 }
 
 export function lastLinesAnswer(id: string, many: number): Resource<Schemas["ConsoleJson"]> {
@@ -73,8 +113,8 @@ export function textsAnswer(ids: string[], name: string): Resource<string[]> {
   return resource(`texts ${name} ${ids.join(",")}`, () => Promise.all(ids.map((id) => api.text(id, name))), 60_000);
 }
 
-export function sharedKeysAnswer(ids: string[]): Resource<string[]> {
-  return resource(`shared keys ${ids.join(",")}`, async () => (await api.keys({ runs: ids.join(","), limit: 5000 })).keys.map((each) => each.key));
+export function sharedKeysAnswer(ids: string[]): Resource<MetricKeys["keys"]> {
+  return resource(`shared keys ${ids.join(",")}`, async () => (await api.keys({ runs: ids.join(","), limit: 5000 })).keys);
 }
 
 export function causesAnswer(): Resource<Schemas["Cause"][]> {

@@ -6,7 +6,7 @@ import { apiUrl, type RunBrief } from "./client";
 
 export interface LiveEvents {
   run: RunBrief;
-  rows: { run: string; seq: number; rows: number };
+  rows: { run: string; project: string; seq: number; rows: number };
   console: { run: string; lines: number };
   verdict: { run: string; state: string; cause: string | null; confidence: number; title: string };
   removed: { run: string };
@@ -34,6 +34,10 @@ class Live {
   isOpen = $state(false);
   /** When the stream broke, in ms since 1970; null while all is well. */
   lostAt = $state<number | null>(null);
+  /** Runs that are alive, as far as the page knows of what it shows. */
+  running = $state(0);
+  /** Those of them that a guard warns of. */
+  warned = $state.raw<RunBrief[]>([]);
   #handlers = new Map<LiveKind, Set<Handler<never>>>();
   #channel = "BroadcastChannel" in window ? new BroadcastChannel(LOCK) : null;
   #source: EventSource | null = null;

@@ -112,6 +112,332 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/artifact/book": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All versions of a name, as a program needs them
+         * @description One name.
+         */
+        get: operations["show_book"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/manifest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The files of a version and their pieces, compressed with zstd
+         * @description A version to be deleted or brought back.
+         */
+        get: operations["show_manifest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The first of these pieces, as many as 16 MiB hold, and one at least
+         * @description Pieces of a version, in the order in which they are wanted.
+         */
+        post: operations["read_pieces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All files of a version as a ZIP, each checked while it is sent
+         * @description A version to be deleted or brought back.
+         */
+        get: operations["read_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write down that a run takes a version as its input
+         * @description `by` is a run that takes a version as its input; `digest` names it where its number is another machine's.
+         */
+        post: operations["note_use"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Put a version into the trash, for seven days
+         * @description A version to be deleted or brought back.
+         */
+        delete: operations["delete_version"];
+        options?: never;
+        head?: never;
+        /**
+         * Say anew what a version is called, and what is known of it
+         * @description What is said anew of a version; what is left out stays. `aliases` are all that it has, beside `latest`.
+         */
+        patch: operations["edit_version"];
+        trace?: never;
+    };
+    "/api/v1/artifact/missing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Which of these pieces the server lacks
+         * @description The pieces of a version that is to be sent.
+         */
+        post: operations["list_missing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/pieces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep pieces, each checked; a version of them comes later
+         * @description For which project.
+         */
+        post: operations["keep_pieces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a version of pieces that are there
+         * @description For which project.
+         */
+        post: operations["publish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The artifacts of a project
+         * @description Of which project.
+         */
+        get: operations["list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An artifact with its versions, and the runs and artifacts around it
+         * @description One name.
+         */
+        get: operations["show_artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The files of a version, and what became of each since another one
+         * @description The files of a version, compared with those of another; `version` may be an alias.
+         */
+        get: operations["list_version_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a file has in it: the beginning of a text, names and shapes of tensors
+         * @description One file of a version; with `download` the browser saves it instead of showing it.
+         */
+        get: operations["preview_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of a version, checked while it is sent
+         * @description One file of a version; with `download` the browser saves it instead of showing it.
+         */
+        get: operations["read_content"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/alias": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move an alias to a version, or take it away
+         * @description An alias for a version; `remove` takes it away. With `expected` only if that version, or none for "", has it.
+         *
+         *         `protected` has it hold its version from now on, or no more; left out, that stays.
+         */
+        post: operations["move_alias"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifact/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a version out of the trash
+         * @description A version to be deleted or brought back.
+         */
+        post: operations["restore_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -156,6 +482,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The checkpoints of a run, and how to go on from the last whole one
+         * @description One run.
+         */
+        get: operations["list_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/console": {
         parameters: {
             query?: never;
@@ -180,6 +526,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deletions/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a run back that one has deleted a moment ago
+         * @description A run that is not there any more, by its id.
+         */
+        post: operations["restore_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -194,6 +560,46 @@ export interface paths {
          *         `after` is the number of the last event that was seen, as the header Last-Event-ID.
          */
         get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures/plotly.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Plotly's script, where plotly is installed beside the server
+         * @description A question without parameters, an answer without content.
+         */
+        get: operations["figure_library"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures/frame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A page for one frame: told a library and a figure by a message, it draws it
+         * @description A question without parameters, an answer without content.
+         */
+        get: operations["figure_frame"];
         put?: never;
         post?: never;
         delete?: never;
@@ -299,6 +705,46 @@ export interface paths {
         get: operations["list_fields"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the guards of a run said, and what is still so
+         * @description One run.
+         */
+        get: operations["show_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/silence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Silence a guard for a run, or have it speak again
+         * @description The guard that is to say nothing more about this run; `is_over`: it may speak again.
+         */
+        post: operations["silence"];
         delete?: never;
         options?: never;
         head?: never;
@@ -527,6 +973,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The keys under which some runs have media
+         * @description What media some runs have; those that are gone, or that you may not know of, are left out.
+         *
+         *         `runs` are ids separated by commas.
+         */
+        get: operations["media_keys"];
+        put?: never;
+        /**
+         * Media of many runs and keys, at a step or in a range of steps
+         * @description The media of some keys of some runs; runs that are gone are left out.
+         *
+         *         With `step`, of each run and key those of that step, or of the last one before it: what a slider that all runs share
+         *         asks for. Without it those of the steps from `from` to `to`, at most `limit` for each run and key, with `newest` the
+         *         last of them.
+         */
+        post: operations["media"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/media/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The steps at which some runs have media
+         * @description At which steps some runs have something under some keys; runs that are gone are left out.
+         */
+        post: operations["media_steps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/media/histograms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Histograms over steps, as shares in equal parts
+         * @description The histograms of some keys over steps, in at most `columns` parts of the steps and `rows` of the values.
+         */
+        post: operations["media_heat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/oidc/login": {
         parameters: {
             query?: never;
@@ -687,6 +1203,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resumes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * At which step each attempt of a run went on, how many steps were done again, and what they had been before
+         * @description Of some runs, separated by commas.
+         */
+        get: operations["resumes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The artifacts that a run made, wanted to make and used
+         * @description One run.
+         */
+        get: operations["list_artifacts_of_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -724,14 +1280,16 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a run for good; not one that is alive. What is still sent of it is refused
+         * Remove a run; not one that is alive. What is still sent of it is refused
          * @description One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more.
+         *
+         *         With `undo` whoever deletes it can have it back for ten minutes, where that is possible.
          */
         delete: operations["delete_run"];
         options?: never;
         head?: never;
         /**
-         * Give a run another name, other tags or notes, or another colour
+         * Give a run another name, other tags or notes, another colour, or other values
          * @description What people change; what is left out stays.
          */
         patch: operations["edit_run"];
@@ -864,6 +1422,157 @@ export interface paths {
          * @description One link.
          */
         delete: operations["remove_share"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The sweeps of a project
+         * @description Of one project, or all.
+         */
+        get: operations["list_sweeps"];
+        put?: never;
+        /**
+         * Begin a sweep
+         * @description W&B's configuration, and where the runs go.
+         */
+        post: operations["begin_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sweeps/{sweep}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A sweep with its trials, agents and what did not fit
+         * @description One sweep; with `importance` also how much each parameter matters, which takes a moment.
+         */
+        get: operations["show_sweep"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Pause, resume or stop a sweep, allow what did not fit, keep trials from a host or GPU, change bounds
+         * @description What a person wants of a sweep.
+         */
+        patch: operations["steer_sweep"];
+        trace?: never;
+    };
+    "/api/v1/sweeps/{sweep}/configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a sweep searches, and what its agents run
+         * @description One sweep; with `importance` also how much each parameter matters, which takes a moment.
+         */
+        get: operations["configuration_of_sweep"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sweeps/{sweep}/ask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lease a trial to an agent
+         * @description An agent wants a trial.
+         */
+        post: operations["ask_for_trial"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sweeps/{sweep}/word": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew the lease of a trial, report values, tell how it ended
+         * @description An agent tells of its trial: that it lives, what it reached, how it ended.
+         */
+        post: operations["say_word"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sweeps/{sweep}/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enqueue a trial, take over one that ran before, or run one again
+         * @description Values of a trial to run; with a `value`, of one that ran before; or the number of one to run `again`.
+         */
+        post: operations["add_trial"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/table": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rows of a logged table, sorted and filtered
+         * @description The table of a key at a step, or at the last one before it; of a table that was logged in parts all up to then.
+         *
+         *         `number` is its place among those of one row. `where` is a JSON list of conditions that all hold, each a list of a
+         *         column (empty: any), an operator (=, !=, <, <=, >, >=, contains) and a value. With `stats` what the columns hold.
+         */
+        get: operations["table_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1186,6 +1895,126 @@ export interface components {
             user: string;
         };
         /**
+         * AskedArtifact
+         * @description One name.
+         */
+        AskedArtifact: {
+            project: string;
+            name: string;
+        };
+        /**
+         * AskedVersion
+         * @description A version to be deleted or brought back.
+         */
+        AskedVersion: {
+            project: string;
+            name: string;
+            version: string;
+        };
+        /**
+         * AskedPieces
+         * @description Pieces of a version, in the order in which they are wanted.
+         */
+        AskedPieces: {
+            project: string;
+            name: string;
+            version: string;
+            pieces: string[];
+        };
+        /**
+         * AskedUse
+         * @description `by` is a run that takes a version as its input; `digest` names it where its number is another machine's.
+         */
+        AskedUse: {
+            project: string;
+            name: string;
+            by: string;
+            /** @default  */
+            version: string;
+            /** @default  */
+            digest: string;
+        };
+        /**
+         * EditedVersion
+         * @description What is said anew of a version; what is left out stays. `aliases` are all that it has, beside `latest`.
+         */
+        EditedVersion: {
+            /** @default null */
+            aliases: string[] | null;
+            /** @default null */
+            description: string | null;
+            /** @default null */
+            metadata: Record<string, never> | null;
+            /** @default null */
+            ttl_s: number | null;
+            project: string;
+            name: string;
+            version: string;
+        };
+        /**
+         * AskedMissing
+         * @description The pieces of a version that is to be sent.
+         */
+        AskedMissing: {
+            project: string;
+            pieces: string[];
+        };
+        /**
+         * AskedProject
+         * @description For which project.
+         */
+        AskedProject: {
+            project: string;
+        };
+        /**
+         * AskedArtifacts
+         * @description Of which project.
+         */
+        AskedArtifacts: {
+            project: string;
+        };
+        /**
+         * AskedFiles
+         * @description The files of a version, compared with those of another; `version` may be an alias.
+         */
+        AskedFiles: {
+            project: string;
+            name: string;
+            version: string;
+            /** @default  */
+            against: string;
+        };
+        /**
+         * AskedContent
+         * @description One file of a version; with `download` the browser saves it instead of showing it.
+         */
+        AskedContent: {
+            project: string;
+            name: string;
+            version: string;
+            path: string;
+            /** @default false */
+            download: boolean;
+        };
+        /**
+         * NewAlias
+         * @description An alias for a version; `remove` takes it away. With `expected` only if that version, or none for "", has it.
+         *
+         *         `protected` has it hold its version from now on, or no more; left out, that stays.
+         */
+        NewAlias: {
+            project: string;
+            name: string;
+            version: string;
+            alias: string;
+            /** @default false */
+            remove: boolean;
+            /** @default null */
+            expected: string | null;
+            /** @default null */
+            protected: boolean | null;
+        };
+        /**
          * AskedAudit
          * @description The newest acts: of one user, of one kind, since a time and before another, in seconds since 1970.
          */
@@ -1206,6 +2035,13 @@ export interface components {
          * @description The run to which the ranges belong.
          */
         AskedBatch: {
+            run: string;
+        };
+        /**
+         * AskedRun
+         * @description One run.
+         */
+        AskedRun: {
             run: string;
         };
         /**
@@ -1236,6 +2072,13 @@ export interface components {
             colours: boolean;
         };
         /**
+         * AskedRestoring
+         * @description A run that is not there any more, by its id.
+         */
+        AskedRestoring: {
+            id: string;
+        };
+        /**
          * AskedEvents
          * @description Changes to the runs of a project, or to some runs (separated by commas), or to all.
          *
@@ -1248,13 +2091,6 @@ export interface components {
             runs: string;
             /** @default null */
             after: number | null;
-        };
-        /**
-         * AskedRun
-         * @description One run.
-         */
-        AskedRun: {
-            run: string;
         };
         /**
          * AskedFile
@@ -1298,6 +2134,16 @@ export interface components {
          */
         AskedFields: {
             project: string;
+        };
+        /**
+         * NewSilence
+         * @description The guard that is to say nothing more about this run; `is_over`: it may speak again.
+         */
+        NewSilence: {
+            run: string;
+            guard: string;
+            /** @default false */
+            is_over: boolean;
         };
         /**
          * AskedImportance
@@ -1391,6 +2237,64 @@ export interface components {
             limit: number;
         };
         /**
+         * AskedMediaKeys
+         * @description What media some runs have; those that are gone, or that you may not know of, are left out.
+         *
+         *         `runs` are ids separated by commas.
+         */
+        AskedMediaKeys: {
+            runs: string;
+        };
+        /**
+         * AskedMedia
+         * @description The media of some keys of some runs; runs that are gone are left out.
+         *
+         *         With `step`, of each run and key those of that step, or of the last one before it: what a slider that all runs share
+         *         asks for. Without it those of the steps from `from` to `to`, at most `limit` for each run and key, with `newest` the
+         *         last of them.
+         */
+        AskedMedia: {
+            runs: string[];
+            keys: string[];
+            /** @default null */
+            step: number | null;
+            /** @default null */
+            from: number | null;
+            /** @default null */
+            to: number | null;
+            /** @default 100 */
+            limit: number;
+            /** @default false */
+            newest: boolean;
+        };
+        /**
+         * AskedSteps
+         * @description At which steps some runs have something under some keys; runs that are gone are left out.
+         */
+        AskedSteps: {
+            runs: string[];
+            keys: string[];
+        };
+        /**
+         * AskedHeat
+         * @description The histograms of some keys over steps, in at most `columns` parts of the steps and `rows` of the values.
+         */
+        AskedHeat: {
+            runs: string[];
+            /** @default [] */
+            keys: string[];
+            /** @default  */
+            key: string;
+            /** @default null */
+            from: number | null;
+            /** @default null */
+            to: number | null;
+            /** @default 400 */
+            columns: number;
+            /** @default 64 */
+            rows: number;
+        };
+        /**
          * CameBack
          * @description What the login server gave the browser to bring here.
          */
@@ -1449,6 +2353,15 @@ export interface components {
             east_s: number;
         };
         /**
+         * AskedResumes
+         * @description Of some runs, separated by commas.
+         */
+        AskedResumes: {
+            runs: string;
+            /** @default  */
+            keys: string;
+        };
+        /**
          * AskedTable
          * @description Which runs, in which order, which page, and which columns beside the usual ones, separated by commas.
          *
@@ -1484,15 +2397,23 @@ export interface components {
             tags: string[] | null;
             /** @default null */
             colour: number | null;
+            /** @default null */
+            config: Record<string, never> | null;
+            /** @default null */
+            summary: Record<string, never> | null;
         };
         /**
          * AskedRemoval
          * @description One run; with `force` also one whose end is not certain, because nothing is heard of its machine any more.
+         *
+         *         With `undo` whoever deletes it can have it back for ten minutes, where that is possible.
          */
         AskedRemoval: {
             run: string;
             /** @default false */
             force: boolean;
+            /** @default false */
+            undo: boolean;
         };
         /**
          * AskedAxis
@@ -1578,6 +2499,172 @@ export interface components {
          */
         AskedShare: {
             id: string;
+        };
+        /**
+         * AskedSweeps
+         * @description Of one project, or all.
+         */
+        AskedSweeps: {
+            /** @default  */
+            project: string;
+        };
+        /**
+         * AskedSweep
+         * @description One sweep; with `importance` also how much each parameter matters, which takes a moment.
+         */
+        AskedSweep: {
+            sweep: string;
+            /** @default false */
+            importance: boolean;
+        };
+        /**
+         * NewSweep
+         * @description W&B's configuration, and where the runs go.
+         */
+        NewSweep: {
+            configuration: Record<string, never>;
+            project: string;
+        };
+        /**
+         * AskedTrial
+         * @description An agent wants a trial.
+         */
+        AskedTrial: {
+            sweep: string;
+            asker: components["schemas"]["Asker"];
+        };
+        /**
+         * Asker
+         * @description An agent.
+         */
+        Asker: {
+            id: string;
+            /** @default  */
+            host: string;
+            /** @default  */
+            gpu: string;
+            /** @default  */
+            device: string;
+            /** @default 0 */
+            pid: number;
+            /** @default 0 */
+            started: number;
+            /** @default  */
+            boot_id: string;
+        };
+        /**
+         * SaidWord
+         * @description An agent tells of its trial: that it lives, what it reached, how it ended.
+         */
+        SaidWord: {
+            sweep: string;
+            word: components["schemas"]["Word"];
+        };
+        /**
+         * Word
+         * @description From an agent, of the trial that it works at.
+         */
+        Word: {
+            asker: components["schemas"]["Asker"];
+            number: number;
+            fence: number;
+            /** @default 0 */
+            iteration: number;
+            /** @default null */
+            value: number | null;
+            /** @default [] */
+            reports: [
+                number,
+                number
+            ][];
+            /** @default null */
+            ended: components["schemas"]["Outcome"] | null;
+        };
+        /**
+         * Outcome
+         * @description How an attempt ended: the run's state and cause, what it reached, how much memory it took.
+         */
+        Outcome: {
+            state: string;
+            /** @default null */
+            value: number | null;
+            /** @default null */
+            last: number | null;
+            /** @default  */
+            cause: string;
+            /** @default  */
+            because: string;
+            /** @default  */
+            place: string;
+            /** @default  */
+            traceback: string;
+            /** @default false */
+            is_pruned: boolean;
+            /** @default false */
+            is_given_back: boolean;
+            /** @default null */
+            peak_bytes: number | null;
+            /** @default null */
+            limit_bytes: number | null;
+        };
+        /**
+         * NewTrial
+         * @description Values of a trial to run; with a `value`, of one that ran before; or the number of one to run `again`.
+         */
+        NewTrial: {
+            sweep: string;
+            /** @default {} */
+            params: Record<string, never>;
+            /** @default null */
+            value: number | null;
+            /** @default  */
+            of_run: string;
+            /** @default null */
+            again: number | null;
+        };
+        /**
+         * Steering
+         * @description What a person wants of a sweep.
+         */
+        Steering: {
+            sweep: string;
+            act: string;
+            /** @default  */
+            what: string;
+            /** @default  */
+            reason: string;
+            /** @default null */
+            bounds: [
+                number,
+                number
+            ] | null;
+        };
+        /**
+         * AskedTableRows
+         * @description The table of a key at a step, or at the last one before it; of a table that was logged in parts all up to then.
+         *
+         *         `number` is its place among those of one row. `where` is a JSON list of conditions that all hold, each a list of a
+         *         column (empty: any), an operator (=, !=, <, <=, >, >=, contains) and a value. With `stats` what the columns hold.
+         */
+        AskedTableRows: {
+            run: string;
+            key: string;
+            /** @default null */
+            step: number | null;
+            /** @default 0 */
+            number: number;
+            /** @default 0 */
+            offset: number;
+            /** @default 50 */
+            limit: number;
+            /** @default  */
+            sort: string;
+            /** @default false */
+            descending: boolean;
+            /** @default  */
+            where: string;
+            /** @default false */
+            stats: boolean;
         };
         /**
          * NewKey
@@ -1667,6 +2754,10 @@ export interface components {
                     [key: string]: string | null;
                 };
             };
+            /** @default {} */
+            colours: {
+                [key: string]: number;
+            };
         };
         /**
          * NewView
@@ -1755,6 +2846,240 @@ export interface components {
             users: string[];
         };
         /**
+         * Book
+         * @description What is known of one name of a project.
+         */
+        Book: {
+            project: string;
+            name: string;
+            /** @default  */
+            type: string;
+            /** @default  */
+            description: string;
+            /** @default 0 */
+            next_number: number;
+            /** @default [] */
+            versions: components["schemas"]["Version"][];
+            /** @default {} */
+            aliases: {
+                [key: string]: components["schemas"]["Alias"];
+            };
+            /** @default [] */
+            protected: string[];
+            /** @default {} */
+            keep: components["schemas"]["Keep"];
+            /** @default [] */
+            absent: components["schemas"]["Absent"][];
+        };
+        /**
+         * Version
+         * @description A sealed version. Its number is never given to another content.
+         */
+        Version: {
+            number: number;
+            digest: string;
+            bytes: number;
+            files: number;
+            made_ns: number;
+            /** @default  */
+            run: string;
+            /** @default 0 */
+            new_bytes: number;
+            /** @default  */
+            description: string;
+            /** @default {} */
+            metadata: Record<string, never>;
+            /** @default 0 */
+            expires_ns: number;
+            /** @default 0 */
+            trashed_ns: number;
+            /** @default  */
+            ask: string;
+            /** @default [] */
+            used_by: string[];
+        };
+        /**
+         * Alias
+         * @description Where an alias points, and when somebody decided that.
+         */
+        Alias: {
+            number: number;
+            at_ns: number;
+        };
+        /**
+         * Keep
+         * @description Which versions stay by themselves; the others go when a newer one comes.
+         */
+        Keep: {
+            /** @default 0 */
+            last: number;
+            /** @default  */
+            best: string;
+            /** @default min */
+            mode: string;
+        };
+        /**
+         * Absent
+         * @description A version that was wanted and is not there: never half.
+         */
+        Absent: {
+            ask: string;
+            at_ns: number;
+            why: string;
+            /** @default  */
+            run: string;
+        };
+        /**
+         * Missing
+         * @description Those that have to be sent.
+         */
+        Missing: {
+            missing: string[];
+        };
+        /**
+         * Published
+         * @description What the server made of it; versions there have numbers of their own.
+         */
+        Published: {
+            version: string;
+            digest: string;
+        };
+        /**
+         * Artifacts
+         * @description By type and name.
+         */
+        Artifacts: {
+            artifacts: components["schemas"]["ArtifactBrief"][];
+        };
+        /**
+         * ArtifactBrief
+         * @description A name, for a list.
+         */
+        ArtifactBrief: {
+            name: string;
+            type: string;
+            versions: number;
+            newest: string;
+            bytes: number;
+            absent: string;
+        };
+        /**
+         * ArtifactDetail
+         * @description A name with all its versions, newest first.
+         */
+        ArtifactDetail: {
+            project: string;
+            name: string;
+            type: string;
+            description: string;
+            stored_bytes: number;
+            protected: string[];
+            versions: components["schemas"]["VersionJson"][];
+            trashed: string[];
+            absent: components["schemas"]["AbsentJson"][];
+            inputs: components["schemas"]["Linked"][];
+            outputs: components["schemas"]["Linked"][];
+            may_change: boolean;
+        };
+        /**
+         * VersionJson
+         * @description A version as the page shows it.
+         */
+        VersionJson: {
+            version: string;
+            aliases: string[];
+            digest: string;
+            bytes: number;
+            new_bytes: number;
+            files: number;
+            made_at: number;
+            description: string;
+            metadata: Record<string, never>;
+            expires_at: number | null;
+            made_by: components["schemas"]["RunOfArtifact"] | null;
+            used_by: components["schemas"]["RunOfArtifact"][];
+        };
+        /**
+         * RunOfArtifact
+         * @description A run beside an artifact; without a name it is not there any more.
+         */
+        RunOfArtifact: {
+            id: string;
+            project: string;
+            name: string;
+            state: string;
+            cause: string | null;
+        };
+        /**
+         * AbsentJson
+         * @description A version that did not come to be.
+         */
+        AbsentJson: {
+            at: number;
+            why: string;
+            run: string;
+        };
+        /**
+         * Linked
+         * @description A version that a run used as input, made, or wanted to make: then `version` is empty.
+         */
+        Linked: {
+            run: string;
+            project: string;
+            name: string;
+            type: string;
+            version: string;
+            bytes: number;
+        };
+        /**
+         * VersionFiles
+         * @description Up to 2,000 of them; `total` is how many there are.
+         */
+        VersionFiles: {
+            files: components["schemas"]["FileJson"][];
+            total: number;
+        };
+        /**
+         * FileJson
+         * @description A file; `change` is new, changed, same or gone beside the version it is compared with.
+         */
+        FileJson: {
+            path: string;
+            bytes: number;
+            digest: string;
+            reference: string;
+            change: string;
+        };
+        /**
+         * Preview
+         * @description `kind` is text, tensors, table, image or none.
+         */
+        Preview: {
+            kind: string;
+            /** @default  */
+            text: string;
+            /** @default false */
+            is_cut: boolean;
+            /** @default [] */
+            tensors: components["schemas"]["Tensor"][];
+            /** @default [] */
+            columns: string[];
+            /** @default [] */
+            rows: string[][];
+            /** @default  */
+            note: string;
+        };
+        /**
+         * Tensor
+         * @description A tensor of a safetensors file.
+         */
+        Tensor: {
+            name: string;
+            dtype: string;
+            shape: number[];
+            bytes: number;
+        };
+        /**
          * Acts
          * @description The oldest first; `is_cut` where there are older ones that fit.
          */
@@ -1802,6 +3127,31 @@ export interface components {
             reason: string;
             /** @default 0 */
             attempt: number;
+            /** @default  */
+            after: string;
+        };
+        /**
+         * RunCheckpoints
+         * @description The newest 200, oldest first; `last` is the place of the one to go on from, below zero for none.
+         */
+        RunCheckpoints: {
+            checkpoints: components["schemas"]["CheckpointJson"][];
+            last: number;
+            command: string;
+        };
+        /**
+         * CheckpointJson
+         * @description A checkpoint; with `trouble` it is torn or gone, and never chosen.
+         */
+        CheckpointJson: {
+            step: number | null;
+            at: number;
+            bytes: number;
+            path: string;
+            artifact: string;
+            saver: string;
+            metrics: string;
+            trouble: string;
         };
         /**
          * ConsoleJson
@@ -1915,6 +3265,75 @@ export interface components {
          */
         Fields: {
             fields: string[];
+        };
+        /**
+         * Health
+         * @description The newest warnings first.
+         */
+        Health: {
+            warnings: components["schemas"]["GuardWarning"][];
+            guards: components["schemas"]["GuardState"][];
+            pressed: components["schemas"]["PressedJson"][];
+            peaks: components["schemas"]["PeakJson"][];
+            cost: components["schemas"]["CostJson"] | null;
+        };
+        /**
+         * GuardWarning
+         * @description One warning; `eta_s`, with its range, counts from `at`.
+         */
+        GuardWarning: {
+            guard: string;
+            subject: string;
+            at: number;
+            text: string;
+            advice: string[];
+            since: number | null;
+            eta_s: number | null;
+            eta_least_s: number | null;
+            eta_most_s: number | null;
+            is_open: boolean;
+            figures: Record<string, never>;
+        };
+        /**
+         * GuardState
+         * @description One guard, and whether it has something to say.
+         */
+        GuardState: {
+            guard: string;
+            in_short: string;
+            is_silenced: boolean;
+            warnings: number;
+            is_open: boolean;
+        };
+        /**
+         * PressedJson
+         * @description What was done because memory ran out.
+         */
+        PressedJson: {
+            at: number;
+            done: string;
+            what: string;
+            error: string;
+        };
+        /**
+         * PeakJson
+         * @description The most of one memory in one phase.
+         */
+        PeakJson: {
+            memory: string;
+            phase: string;
+            bytes: number;
+            at: number;
+            step: number | null;
+            cell: number | null;
+        };
+        /**
+         * CostJson
+         * @description Of holter's processes beside the program.
+         */
+        CostJson: {
+            cpu_s: number;
+            wall_s: number;
         };
         /**
          * Importance
@@ -2060,6 +3479,12 @@ export interface components {
             is_system: boolean;
             /** @default false */
             is_counter: boolean;
+            /** @default  */
+            x_axis: string;
+            /** @default false */
+            is_hidden: boolean;
+            /** @default  */
+            better: string;
         };
         /**
          * MetricKeys
@@ -2078,6 +3503,125 @@ export interface components {
             runs: number;
             /** @default false */
             is_counter: boolean;
+            /** @default  */
+            x_axis: string;
+            /** @default false */
+            is_hidden: boolean;
+            /** @default  */
+            better: string;
+        };
+        /**
+         * MediaKeys
+         * @description By run and key.
+         */
+        MediaKeys: {
+            media: components["schemas"]["RunMedia"][];
+            /** @default {} */
+            waiting: {
+                [key: string]: number;
+            };
+            /** @default {} */
+            lost: {
+                [key: string]: components["schemas"]["LostMedia"][];
+            };
+        };
+        /**
+         * RunMedia
+         * @description A key of a run under which there are media: of `type`, at so many `steps` from `first` to `last`.
+         */
+        RunMedia: {
+            run: string;
+            key: string;
+            type: string;
+            steps: number;
+            first: number;
+            last: number;
+        };
+        /**
+         * LostMedia
+         * @description Media of a key that were logged and are not there, for one reason.
+         */
+        LostMedia: {
+            key: string;
+            because: string;
+            count: number;
+            /** @default null */
+            last: number | null;
+        };
+        /**
+         * MediaFound
+         * @description By run, key and step, in the order of the question.
+         */
+        MediaFound: {
+            entries: components["schemas"]["ShownEntry"][];
+        };
+        /**
+         * ShownEntry
+         * @description What a run has under a key at a step; `histogram` instead of items where the type is that.
+         */
+        ShownEntry: {
+            run: string;
+            key: string;
+            step: number;
+            at: number;
+            type: string;
+            /** @default [] */
+            items: components["schemas"]["ShownItem"][];
+            /** @default null */
+            histogram: components["schemas"]["Histogram"] | null;
+        };
+        /**
+         * ShownItem
+         * @description A file of a run: `path` is what `/runs/{run}/files/{path}` takes.
+         */
+        ShownItem: {
+            path: string;
+            ext: string;
+            size: number;
+            /** @default  */
+            small: string;
+            /** @default {} */
+            meta: Record<string, never>;
+        };
+        /**
+         * Histogram
+         * @description How many values lie between each edge and the next one.
+         */
+        Histogram: {
+            counts: number[];
+            low: number;
+            high: number;
+            /** @default [] */
+            edges: number[];
+        };
+        /**
+         * MediaSteps
+         * @description All of them together, growing: the places of a slider.
+         */
+        MediaSteps: {
+            steps: number[];
+        };
+        /**
+         * HeatMaps
+         * @description One for each run and key that has some.
+         */
+        HeatMaps: {
+            maps: components["schemas"]["HeatMap"][];
+        };
+        /**
+         * HeatMap
+         * @description Histograms over steps: a column for each part of the steps, a row of `counts` for each of equal parts of values.
+         *
+         *         `counts[column][row]` is the share of the values of that column; columns without a histogram are left out.
+         */
+        HeatMap: {
+            run: string;
+            key: string;
+            low: number;
+            high: number;
+            rows: number;
+            steps: number[];
+            counts: number[][];
         };
         /**
          * Device
@@ -2181,6 +3725,8 @@ export interface components {
             ahead_s: number;
             /** @default  */
             trouble: string;
+            /** @default  */
+            warning: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
             /** @default null */
@@ -2274,6 +3820,78 @@ export interface components {
             title: string;
         };
         /**
+         * Resumes
+         * @description Those of the runs that are there; one that never went on has none.
+         */
+        Resumes: {
+            runs: components["schemas"]["ResumesOfRun"][];
+        };
+        /**
+         * ResumesOfRun
+         * @description One run's resumes in order.
+         */
+        ResumesOfRun: {
+            run: string;
+            resumes: components["schemas"]["Resume"][];
+        };
+        /**
+         * Resume
+         * @description An attempt that went on behind the first one: from which step, when, and how many steps were done again.
+         */
+        Resume: {
+            attempt: number;
+            step: number;
+            at: number;
+            steps_lost: number;
+            /** @default {} */
+            lost: {
+                [key: string]: components["schemas"]["Curve"];
+            };
+            /** @default false */
+            is_rewind: boolean;
+        };
+        /**
+         * Curve
+         * @description Values by step and by time, in seconds since 1970; of many, some of them, the last one always there.
+         */
+        Curve: {
+            steps: number[];
+            times: number[];
+            values: number[];
+        };
+        /**
+         * RunArtifacts
+         * @description The newest 200, oldest first.
+         */
+        RunArtifacts: {
+            artifacts: components["schemas"]["RunArtifactJson"][];
+        };
+        /**
+         * RunArtifactJson
+         * @description With `here`, the version's name on this server: empty where it has not arrived, or is deleted.
+         */
+        RunArtifactJson: {
+            /** @enum {unknown} */
+            state: "absent" | "made" | "used" | "waits";
+            project: string;
+            name: string;
+            type: string;
+            at: number;
+            /** @default  */
+            version: string;
+            /** @default  */
+            digest: string;
+            /** @default 0 */
+            files: number;
+            /** @default 0 */
+            bytes: number;
+            /** @default 0 */
+            new_bytes: number;
+            /** @default  */
+            why: string;
+            here: string;
+        };
+        /**
          * RunTable
          * @description A page of runs, and how many there are in all.
          */
@@ -2325,6 +3943,8 @@ export interface components {
             ahead_s: number;
             /** @default  */
             trouble: string;
+            /** @default  */
+            warning: string;
             /** @default null */
             mark: components["schemas"]["Mark"] | null;
             /** @default null */
@@ -2351,6 +3971,9 @@ export interface components {
             keys: number;
             seq: number;
             resume_command: string;
+            metrics: {
+                [key: string]: components["schemas"]["MetricDefinition"];
+            };
             /** @default  */
             sent_by: string;
             /** @default null */
@@ -2379,6 +4002,22 @@ export interface components {
             text: string;
         };
         /**
+         * MetricDefinition
+         * @description What holds for one metric, or for all whose names begin as a name with `*` at its end does.
+         */
+        MetricDefinition: {
+            /** @default  */
+            step_metric: string;
+            /** @default false */
+            step_sync: boolean;
+            /** @default [] */
+            summary: string[];
+            /** @default  */
+            goal: string;
+            /** @default false */
+            hidden: boolean;
+        };
+        /**
          * CauseMark
          * @description What a person says that a run died of. It stands beside the verdict and never takes its place.
          */
@@ -2389,6 +4028,14 @@ export interface components {
             at: number;
             /** @default  */
             verdict: string;
+        };
+        /**
+         * Removed
+         * @description A run is gone; `is_kept` where it can be had back for ten minutes.
+         */
+        Removed: {
+            /** @default false */
+            is_kept: boolean;
         };
         /**
          * AxisNames
@@ -2423,6 +4070,220 @@ export interface components {
             id: string;
             key: string;
             expires_at: number | null;
+        };
+        /**
+         * SweepList
+         * @description The newest first.
+         */
+        SweepList: {
+            sweeps: components["schemas"]["SweepLine"][];
+        };
+        /**
+         * SweepLine
+         * @description A sweep in a listing.
+         */
+        SweepLine: {
+            id: string;
+            name: string;
+            project: string;
+            status: string;
+            method: string;
+            metric: string;
+            goal: string;
+            trials: number;
+            counts: {
+                [key: string]: number;
+            };
+            best: number | null;
+            begun_at: number;
+        };
+        /**
+         * SweepJson
+         * @description All of a sweep.
+         */
+        SweepJson: {
+            id: string;
+            name: string;
+            project: string;
+            status: string;
+            method: string;
+            metric: string;
+            goal: string;
+            trials: number;
+            counts: {
+                [key: string]: number;
+            };
+            best: number | null;
+            begun_at: number;
+            description: string;
+            by: string;
+            reason: string;
+            best_trial: number | null;
+            most: number | null;
+            eta_s: number | null;
+            /** @default 0 */
+            spent_s: number;
+            /** @default 0 */
+            lost_s: number;
+            parameters: Record<string, never>[];
+            rows: components["schemas"]["TrialJson"][];
+            agents: components["schemas"]["AgentJson"][];
+            quarantined: {
+                [key: string]: string;
+            };
+            regions: components["schemas"]["RegionJson"][];
+            importance: {
+                [key: string]: number;
+            };
+            fates: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * TrialJson
+         * @description A trial. Times are seconds since 1970.
+         */
+        TrialJson: {
+            number: number;
+            params: Record<string, never>;
+            /** @default {} */
+            changed: Record<string, never>;
+            state: string;
+            cause: string;
+            value: number | null;
+            attempts: number;
+            because: string;
+            run: string;
+            runs: string[];
+            host: string;
+            gpu: string;
+            device: string;
+            agent: string;
+            started_at: number | null;
+            ended_at: number | null;
+            lease_s: number | null;
+            iteration: number;
+            now: number | null;
+        };
+        /**
+         * AgentJson
+         * @description An agent that was heard of.
+         */
+        AgentJson: {
+            id: string;
+            host: string;
+            gpu: string;
+            device: string;
+            heard_at: number;
+            is_lost: boolean;
+            quarantined: string;
+            trial: number | null;
+            iteration: number;
+        };
+        /**
+         * RegionJson
+         * @description Where trials do not fit.
+         */
+        RegionJson: {
+            words: string;
+            died: number;
+            device: string;
+            bounds: Record<string, never>[];
+        };
+        /**
+         * ConfigurationJson
+         * @description As agents need it.
+         */
+        ConfigurationJson: {
+            configuration: Record<string, never>;
+        };
+        /**
+         * MadeSweep
+         * @description The sweep that was begun.
+         */
+        MadeSweep: {
+            id: string;
+        };
+        /**
+         * Answer
+         * @description To an agent that asked: `trial`, `wait` for a while, or `over`.
+         */
+        Answer: {
+            kind: string;
+            /** @default null */
+            lease: components["schemas"]["Lease"] | null;
+            /** @default  */
+            why: string;
+            /** @default 0 */
+            again_s: number;
+        };
+        /**
+         * Lease
+         * @description A trial in an agent's hands; only words with its `fence` count.
+         */
+        Lease: {
+            sweep: string;
+            number: number;
+            fence: number;
+            run: string;
+            params: Record<string, never>;
+            /** @default [] */
+            before: string[];
+        };
+        /**
+         * Said
+         * @description The answer to it. Without `holds` the trial is somebody else's: it must stop, and nothing of it counts.
+         */
+        Said: {
+            holds: boolean;
+            /** @default false */
+            is_pruned: boolean;
+            /** @default false */
+            is_ended: boolean;
+        };
+        /**
+         * MadeTrial
+         * @description Its number.
+         */
+        MadeTrial: {
+            number: number;
+        };
+        /**
+         * TablePage
+         * @description Rows of a table. Cells of the type `media` are maps with a `path`; NaN and ±Infinity are texts.
+         */
+        TablePage: {
+            columns: {
+                [key: string]: string;
+            }[];
+            rows: unknown[][];
+            total: number;
+            /** @default [] */
+            stats: components["schemas"]["ColumnStats"][];
+        };
+        /**
+         * ColumnStats
+         * @description What a column holds, over all rows that the filter leaves.
+         */
+        ColumnStats: {
+            name: string;
+            /** @default 0 */
+            missing: number;
+            /** @default null */
+            low: number | null;
+            /** @default null */
+            high: number | null;
+            /** @default null */
+            mean: number | null;
+            /** @default [] */
+            counts: number[];
+            /** @default null */
+            distinct: number | null;
+            /** @default [] */
+            top: [
+                string,
+                number
+            ][];
         };
         /**
          * KeysJson
@@ -2573,6 +4434,10 @@ export interface components {
             default: string;
             /** @default [] */
             views: components["schemas"]["View"][];
+            /** @default {} */
+            colours: {
+                [key: string]: number;
+            };
             /** @default {} */
             edits: {
                 [key: string]: {
@@ -3247,6 +5112,1501 @@ export interface operations {
             };
         };
     };
+    show_book: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Book"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_manifest: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_pieces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    name: string;
+                    version: string;
+                    pieces: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_archive: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    note_use: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    name: string;
+                    by: string;
+                    /** @default  */
+                    version?: string;
+                    /** @default  */
+                    digest?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_version: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default null */
+                    aliases?: string[] | null;
+                    /** @default null */
+                    description?: string | null;
+                    /** @default null */
+                    metadata?: Record<string, never> | null;
+                    /** @default null */
+                    ttl_s?: number | null;
+                    project: string;
+                    name: string;
+                    version: string;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_missing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    pieces: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Missing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    keep_pieces: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "application/zstd": string;
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "application/zstd": string;
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Published"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query: {
+                project: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifacts"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_artifact: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactDetail"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_version_files: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+                against?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionFiles"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_file: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+                path: string;
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_content: {
+        parameters: {
+            query: {
+                project: string;
+                name: string;
+                version: string;
+                path: string;
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    move_alias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    name: string;
+                    version: string;
+                    alias: string;
+                    /** @default false */
+                    remove?: boolean;
+                    /** @default null */
+                    expected?: string | null;
+                    /** @default null */
+                    protected?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    project: string;
+                    name: string;
+                    version: string;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     audit: {
         parameters: {
             query?: {
@@ -3505,6 +6865,89 @@ export interface operations {
             };
         };
     };
+    list_checkpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCheckpoints"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     console: {
         parameters: {
             query?: {
@@ -3597,6 +7040,93 @@ export interface operations {
             };
         };
     };
+    restore_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     events: {
         parameters: {
             query?: {
@@ -3660,6 +7190,168 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    figure_library: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": string;
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    figure_frame: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             /** @description something else about the request is wrong */
@@ -4083,6 +7775,180 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Fields"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    silence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    guard: string;
+                    /** @default false */
+                    is_over?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -5069,6 +8935,374 @@ export interface operations {
             };
         };
     };
+    media_keys: {
+        parameters: {
+            query: {
+                runs: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaKeys"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    media: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    runs: string[];
+                    keys: string[];
+                    /** @default null */
+                    step?: number | null;
+                    /** @default null */
+                    from?: number | null;
+                    /** @default null */
+                    to?: number | null;
+                    /** @default 100 */
+                    limit?: number;
+                    /** @default false */
+                    newest?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaFound"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    media_steps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    runs: string[];
+                    keys: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaSteps"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    media_heat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    runs: string[];
+                    /** @default [] */
+                    keys?: string[];
+                    /** @default  */
+                    key?: string;
+                    /** @default null */
+                    from?: number | null;
+                    /** @default null */
+                    to?: number | null;
+                    /** @default 400 */
+                    columns?: number;
+                    /** @default 64 */
+                    rows?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeatMaps"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     begin_login: {
         parameters: {
             query?: never;
@@ -5746,6 +9980,173 @@ export interface operations {
             };
         };
     };
+    resumes: {
+        parameters: {
+            query: {
+                runs: string;
+                keys?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resumes"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_artifacts_of_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunArtifacts"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -5922,6 +10323,7 @@ export interface operations {
         parameters: {
             query?: {
                 force?: boolean;
+                undo?: boolean;
             };
             header?: never;
             path: {
@@ -5980,7 +10382,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Nothing"];
+                    "application/json": components["schemas"]["Removed"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -6023,6 +10425,10 @@ export interface operations {
                     tags?: string[] | null;
                     /** @default null */
                     colour?: number | null;
+                    /** @default null */
+                    config?: Record<string, never> | null;
+                    /** @default null */
+                    summary?: Record<string, never> | null;
                 };
             };
         };
@@ -6694,6 +11100,812 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sweeps: {
+        parameters: {
+            query?: {
+                project?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepList"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    configuration: Record<string, never>;
+                    project: string;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeSweep"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_sweep: {
+        parameters: {
+            query?: {
+                importance?: boolean;
+            };
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    steer_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    act: string;
+                    /** @default  */
+                    what?: string;
+                    /** @default  */
+                    reason?: string;
+                    /** @default null */
+                    bounds?: [
+                        number,
+                        number
+                    ] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    configuration_of_sweep: {
+        parameters: {
+            query?: {
+                importance?: boolean;
+            };
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigurationJson"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_for_trial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    asker: components["schemas"]["Asker"];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    say_word: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    word: components["schemas"]["Word"];
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Said"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_trial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sweep: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default {} */
+                    params?: Record<string, never>;
+                    /** @default null */
+                    value?: number | null;
+                    /** @default  */
+                    of_run?: string;
+                    /** @default null */
+                    again?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeTrial"];
+                };
+            };
+            /** @description something else about the request is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing can be taken in at the moment, or a fault of holter's own */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    table_rows: {
+        parameters: {
+            query: {
+                key: string;
+                step?: number | null;
+                number?: number;
+                offset?: number;
+                limit?: number;
+                sort?: string;
+                descending?: boolean;
+                where?: string;
+                stats?: boolean;
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as before */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request can't be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no key, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the key may not do this, or the request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the answer */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TablePage"];
                 };
             };
             /** @description something else about the request is wrong */
@@ -7943,6 +13155,10 @@ export interface operations {
                         [key: string]: {
                             [key: string]: string | null;
                         };
+                    };
+                    /** @default {} */
+                    colours?: {
+                        [key: string]: number;
                     };
                 };
             };

@@ -23,6 +23,10 @@ export interface Line {
   counts?: Uint32Array;
   band?: "std" | "range" | "quartiles";
   hasDied?: boolean;
+  /** It is held against the axis at the right. */
+  isRight?: boolean;
+  /** Where its run went on from a checkpoint, and what is to be said of that. */
+  resumes?: Resumed[];
   /** How it ended, as "Out of memory, ended at step 120"; empty while it runs. */
   end?: string;
   /** All others are compared with it. */
@@ -32,6 +36,18 @@ export interface Line {
   isBanded?: boolean;
   /** The ground below it is filled, as for the one line that matters. */
   isFilled?: boolean;
+}
+
+/** A run that went on: from where, and what had been done behind there is lost. */
+export interface Resumed {
+  x: number;
+  attempt: number;
+  /** So many steps were done again. */
+  steps: number;
+  /** It went back on purpose: those steps are abandoned. */
+  isRewind?: boolean;
+  lostX: Float64Array;
+  lostY: Float64Array;
 }
 
 /** A value that the lines are held against, such as the memory of the container. */

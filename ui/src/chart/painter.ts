@@ -1,6 +1,6 @@
 /** Draws lines on a canvas. */
 import { lowerBound, type Limit, type Line, type Moment, type Ticks, type XKind, type YKind } from "./line";
-import { paintExits, paintMarks, type Mark } from "./marks";
+import { paintExits, paintLabels, paintLost, paintMarks, type Mark } from "./marks";
 import { robustRange } from "./range";
 import { makeScale, padded, placeOf, valueAt, xTicks, yTicks, type Scale, type Span, type Tick } from "./scales";
 
@@ -15,6 +15,8 @@ export interface Drawing {
   high?: number | null;
   /** Only the range in which most lines lie, and who must be in it; null for all values. */
   robust: ReadonlySet<string> | null;
+  /** What marks say stands beside them. */
+  hasLabels?: boolean;
   /** As thin as can be: software rendering is ten times faster then, and machines without a graphics card are common. */
   isQuick?: boolean;
   limits: Limit[];
@@ -45,10 +47,17 @@ export interface Frame {
   bottom: number;
   x: Scale;
   y: Scale;
+  /** Of the lines that have an axis at the right. */
+  y2: Scale | null;
   /** The lines that lie outside, of those that could lie inside. */
   outliers: Line[];
   /** What can be pointed at. */
   marks: Mark[];
+}
+
+/** The axis that a line is held against. */
+export function scaleOf(frame: Frame, line: Pick<Line, "isRight">): Scale {
+  return (line.isRight && frame.y2) || frame.y;
 }
 
 const CORNER = { width: 150, height: 26 };
@@ -56,9 +65,10 @@ const CORNER = { width: 150, height: 26 };
 /** Whether fewer points lie in the lower right corner than in the upper one. */
 export function isLowerFree(frame: Frame, lines: Line[]): boolean {
   let balance = 0;
-  for (const { x, y } of lines) {
+  for (const line of lines) {
+    const { x, y } = line;
     for (let at = lowerBound(x, valueAt(frame.x, frame.right - CORNER.width)); at < x.length && x[at]! <= frame.x.high; at++) {
-      const py = placeOf(frame.y, y[at]!);
+      const py = placeOf(scaleOf(frame, line), y[at]!);
       if (py >= frame.top && py < frame.top + CORNER.height) balance++;
       else if (py > frame.bottom - CORNER.height && py <= frame.bottom) balance--;
     }
@@ -92,7 +102,15 @@ export function readInk(): Ink {
 }
 
 /** The values that are shown on each axis: all of them, or those inside the zoom; and which lines they leave out. */
-export function findSpans(drawing: Drawing): { x: Span; y: Span; outliers: Line[] } {
+export function findSpans(drawing: Drawing): { x: Span; y: Span; y2: Span | null; outliers: Line[] } {
+  const right = drawing.lines.filter((line) => line.isRight);
+  if (right.length && right.length < drawing.lines.length) {
+    // Fixed ends are those of the axis at the left.
+    const own = findSpans({ ...drawing, lines: drawing.lines.filter((line) => !line.isRight) });
+    const other = findSpans({ ...drawing, lines: right.map((line) => ({ ...line, isRight: false })), low: null, high: null, limits: [], moments: [] });
+    const x = { low: Math.min(own.x.low, other.x.low), high: Math.max(own.x.high, other.x.high) };
+    return { x, y: own.y, y2: other.y, outliers: [...own.outliers, ...right.filter((line) => other.outliers.some((each) => each.x === line.x && each.y === line.y))] };
+  }
   const x = { low: Infinity, high: -Infinity };
   const y = { low: Infinity, high: -Infinity };
   for (const line of drawing.lines) {
@@ -112,7 +130,7 @@ export function findSpans(drawing: Drawing): { x: Span; y: Span; outliers: Line[
   if (drawing.yKind === "percent" && !drawing.isLog && y.low > 0) y.low = 0;
   // Memory that moves by a page or two is memory that does not move.
   if (drawing.yKind === "bytes" && !drawing.isLog && y.high > 0) y.low = Math.max(0, Math.min(y.low, y.high * (1 - LEAST_BYTES_SHARE)));
-  return { x: drawing.zoom ?? wide(x), y: fixed(padded(y, drawing.isLog), drawing), outliers };
+  return { x: drawing.zoom ?? wide(x), y: fixed(padded(y, drawing.isLog), drawing), y2: null, outliers };
 }
 
 /** Where people said so, an axis ends there, however the lines lie. */
@@ -168,27 +186,33 @@ export function paintOn(context: CanvasRenderingContext2D, drawing: Drawing, ink
   context.font = ink.font;
   const [top, bottom] = [drawing.top ?? TOP, size.height - BOTTOM];
   const ticks = yTicks(spans.y, Math.max(2, Math.floor((bottom - top) / 34)), drawing.yKind, drawing.isLog);
-  const left = Math.ceil(Math.max(26, ...ticks.map((tick) => context.measureText(tick.text).width + 10)));
+  const ticks2 = spans.y2 ? yTicks(spans.y2, Math.max(2, Math.floor((bottom - top) / 34)), drawing.yKind, drawing.isLog) : [];
+  const roomFor = (texts: Tick[]) => Math.ceil(Math.max(26, ...texts.map((tick) => context.measureText(tick.text).width + 10)));
+  const left = roomFor(ticks);
+  const right = size.width - (spans.y2 ? roomFor(ticks2) : RIGHT);
   const frame: Frame = {
     ...size,
     left,
-    right: size.width - RIGHT,
+    right,
     top,
     bottom,
-    x: makeScale(spans.x, left, size.width - RIGHT),
+    x: makeScale(spans.x, left, right),
     y: makeScale(spans.y, bottom, top, drawing.isLog),
+    y2: spans.y2 && makeScale(spans.y2, bottom, top, drawing.isLog),
     outliers: spans.outliers,
     marks: [],
   };
   paintAxes(context, frame, ticks, xTicks(spans.x, Math.max(2, Math.floor((frame.right - left) / 56)), drawing.xKind), ink);
+  paintRightAxis(context, frame, ticks2, ink);
   context.save();
   context.beginPath();
-  context.rect(left, top - 4, frame.right - left + RIGHT, bottom - top + 5);
+  context.rect(left, top - 4, frame.right - left + (frame.y2 ? 4 : RIGHT), bottom - top + 5);
   context.clip();
   paintLines(context, frame, drawing, ink, thin);
   paintMarks(context, frame, drawing, ink);
   paintLimits(context, frame, drawing, ink);
   paintTicks(context, frame, drawing.ticks);
+  if (drawing.hasLabels) paintLabels(context, frame, ink);
   context.restore();
   if (drawing.robust) paintExits(context, frame, drawing.lines.length <= MOST_RAW ? drawing.lines : frame.outliers);
   return frame;
@@ -233,6 +257,19 @@ function paintAxes(context: CanvasRenderingContext2D, frame: Frame, ys: Tick[], 
   }
 }
 
+/** Without lines of its own: two grids over each other are none. */
+function paintRightAxis(context: CanvasRenderingContext2D, frame: Frame, ticks: Tick[], ink: Ink): void {
+  if (!frame.y2) return;
+  context.fillStyle = ink.text;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const tick of ticks) {
+    const place = placeOf(frame.y2, tick.value);
+    if (place >= frame.top - 1 && place <= frame.bottom + 1) context.fillText(tick.text, frame.right + 7, place);
+  }
+  context.textBaseline = "alphabetic";
+}
+
 export function widthOf(lines: number): number {
   return WIDTHS.find(([many]) => lines <= many)?.[1] ?? 1;
 }
@@ -253,6 +290,7 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
   context.lineWidth = thin;
   context.globalAlpha = 0.22;
   if (lines.length <= MOST_RAW) for (const line of lines) if (line.raw && line.hasRaw !== false && !line.isBanded) strokeLine(context, frame, line, line.raw);
+  for (const line of lines) if (line.resumes) paintLost(context, frame, line, lineWidthOf(line, lines.length, thin), ink);
   context.globalAlpha = lines.length > WIDTHS.at(-1)![0] ? 0.7 : 1;
   for (const line of lines) {
     context.lineWidth = drawing.isQuick ? thin : lineWidthOf(line, lines.length, thin);
@@ -265,13 +303,15 @@ function paintLines(context: CanvasRenderingContext2D, frame: Frame, drawing: Dr
 const [DOT_PX, DOTS_EVERY_PX] = [2, 40];
 
 /** Each point of a sparse metric; of others some, in a shape for each metric of the chart. */
-function paintDots(context: CanvasRenderingContext2D, frame: Frame, { x, y, colour, shape = 0, isSparse }: Line): void {
+function paintDots(context: CanvasRenderingContext2D, frame: Frame, line: Line): void {
+  const { x, y, colour, shape = 0, isSparse } = line;
+  const scale = scaleOf(frame, line);
   context.fillStyle = colour;
   context.beginPath();
   const last = Math.min(x.length, lowerBound(x, frame.x.high) + 1);
   let free = -Infinity;
   for (let at = lowerBound(x, frame.x.low); at < last; at++) {
-    const [px, py] = [placeOf(frame.x, x[at]!), placeOf(frame.y, y[at]!)];
+    const [px, py] = [placeOf(frame.x, x[at]!), placeOf(scale, y[at]!)];
     if (!Number.isFinite(py) || (!isSparse && px < free)) continue;
     free = px + DOTS_EVERY_PX;
     dot(context, px, py, shape);
@@ -326,28 +366,29 @@ function paintGround(context: CanvasRenderingContext2D, frame: Frame, { x, y, co
 
 function paintBand(context: CanvasRenderingContext2D, frame: Frame, line: Line, alpha: number): void {
   const { x, low, high } = line as Required<Line>;
-  const floor = frame.y.isLog ? frame.y.low : -Infinity;
+  const scale = scaleOf(frame, line);
+  const floor = scale.isLog ? scale.low : -Infinity;
   context.fillStyle = line.colour;
   context.globalAlpha = alpha;
   context.beginPath();
   const count = x.length;
   for (let at = 0; at < count; at++) {
-    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(frame.y, Math.max(floor, high[at]!)));
+    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(scale, Math.max(floor, high[at]!)));
   }
   for (let at = count - 1; at >= 0; at--) {
-    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(frame.y, Math.max(floor, low[at]!)));
+    if (high[at]! >= low[at]!) context.lineTo(placeOf(frame.x, x[at]!), placeOf(scale, Math.max(floor, low[at]!)));
   }
   context.fill();
   context.globalAlpha = 1;
 }
 
 /** One line in its colour, with the width that is set. A gap stays a gap; a point alone becomes a dot. */
-export function strokeLine(context: CanvasRenderingContext2D, frame: Frame, line: Line, values: Float64Array): void {
+export function strokeLine(context: CanvasRenderingContext2D, frame: Frame, line: Pick<Line, "x" | "colour" | "isRight">, values: Float64Array): void {
   const { x } = line;
   const first = Math.max(0, lowerBound(x, frame.x.low) - 1);
   const last = Math.min(x.length, lowerBound(x, frame.x.high) + 2);
   const { factor: xFactor, offset: xOffset } = frame.x;
-  const { factor: yFactor, offset: yOffset, isLog } = frame.y;
+  const { factor: yFactor, offset: yOffset, isLog } = scaleOf(frame, line);
   context.strokeStyle = line.colour;
   context.beginPath();
   let drawn = 0;
@@ -369,7 +410,7 @@ export function strokeLine(context: CanvasRenderingContext2D, frame: Frame, line
 }
 
 /** Words that stay legible on whatever line runs through them. */
-function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, ground: string): void {
+export function write(context: CanvasRenderingContext2D, text: string, x: number, y: number, ground: string): void {
   const ink = context.fillStyle;
   const width = context.measureText(text).width + 6;
   context.fillStyle = ground;

@@ -37,10 +37,20 @@ export function robustRange(lines: Line[], { zoom, isLog, kept }: Asked): Robust
   const extents = lines.map((line) => extentOf(line, from, zoom?.high ?? Infinity, isLog)).filter((each) => each !== null);
   if (!extents.length) return { span: null, outliers: [] };
   const isOut = extents.length >= LEAST_LINES ? fences(extents) : () => false;
-  const outliers = extents.filter((each) => isOut(each) && !kept.has(each.line.id));
-  const inside = extents.filter((each) => !outliers.includes(each));
+  const suspects = extents.filter((each) => isOut(each) && !kept.has(each.line.id));
+  const inside = extents.filter((each) => !suspects.includes(each));
   const [low, high] = [Math.min(...inside.map((each) => each.low)), Math.max(...inside.map((each) => each.high))];
+  const ends = Math.max(...inside.map(({ line }) => line.x.at(-1)!));
+  const outliers = suspects.filter((each) => each.low > high || each.high < low || !isOnlyShort(each, inside, { from, ends, isLog }));
   return { span: isLog ? { low: 10 ** low, high: 10 ** high } : { low, high }, outliers: outliers.map((each) => each.line) };
+}
+
+/** Whether a line lies where the others lay until it ended: most values of one that ended early are early values. It sets no range. */
+function isOnlyShort(suspect: Extent, inside: Extent[], { from, ends, isLog }: { from: number; ends: number; isLog: boolean }): boolean {
+  const end = suspect.line.x.at(-1)!;
+  if (end >= ends) return false;
+  const until = [...inside, suspect].map(({ line }) => extentOf(line, from, end, isLog, false)).filter((each) => each !== null);
+  return until.length >= LEAST_LINES && !fences(until)(until.at(-1)!);
 }
 
 function lateFrom(lines: Line[]): number {
@@ -53,8 +63,7 @@ function lateFrom(lines: Line[]): number {
   return low + EARLY * (high - low);
 }
 
-function extentOf(line: Line, from: number, to: number, isLog: boolean): Extent | null {
-  const isFew = line.x.length < FEW_POINTS;
+function extentOf(line: Line, from: number, to: number, isLog: boolean, isFew = line.x.length < FEW_POINTS): Extent | null {
   // A line that ended early has nothing but early values.
   const isEarly = line.x.length > 0 && line.x[line.x.length - 1]! < from;
   const first = isFew || isEarly ? 0 : Math.max(0, lowerBound(line.x, from) - 1);
@@ -76,6 +85,16 @@ function sorted(values: Float64Array, first: number, last: number, step: number,
     if (Number.isFinite(value)) found[many++] = value;
   }
   return found.subarray(0, many).sort();
+}
+
+/** From the lowest to the highest of values, without those that lie far from most of the others. */
+export function robustSpan(values: Iterable<number>): Span {
+  const all = Float64Array.from(values).sort();
+  if (!all.length) return { low: Infinity, high: -Infinity };
+  const [first, third] = [quantile(all, 0.25), quantile(all, 0.75)];
+  const width = all.length < LEAST_LINES ? Infinity : Math.max(FENCE * (third - first), LEAST_FENCE * Math.abs(quantile(all, 0.5)));
+  const inside = all.filter((value) => value >= first - width && value <= third + width);
+  return { low: inside[0]!, high: inside.at(-1)! };
 }
 
 export function quantile(values: ArrayLike<number>, share: number): number {

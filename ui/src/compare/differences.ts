@@ -1,4 +1,5 @@
 /** Where runs differ: a row for each name, a value for each run. Pure. */
+import { number } from "../format";
 import { flatEntries } from "../run/values";
 
 export interface DiffRow {
@@ -34,17 +35,14 @@ export function deltaWords(first: unknown, other: unknown, format: (value: numbe
   const delta = other - first;
   if (delta === 0) return "±0";
   const sign = delta > 0 ? "+" : "−";
-  const share = first === 0 ? "" : ` (${signed(sign, percent(Math.abs(delta / first)))})`;
-  return `${sign}${format(Math.abs(delta))}${share}`;
+  const share = first === 0 ? "" : shareWords(sign, delta / first);
+  return `${sign}${format(Math.abs(delta))}${share && ` (${share})`}`;
 }
 
-function signed(sign: string, share: string): string {
-  return share.startsWith("<") ? share : sign + share;
-}
-
-function percent(share: number): string {
-  const value = share * 100;
-  if (value >= 1000) return `×${(share + 1).toPrecision(3)}`;
-  if (value < 0.05) return "<0.1 %";
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
+/** Ten times as much and more is a factor, and nothing where the sign is another. */
+function shareWords(sign: string, share: number): string {
+  const percent = Math.abs(share) * 100;
+  if (percent >= 1000) return share > 0 ? `× ${number(Number((share + 1).toPrecision(3)))}` : "";
+  if (percent < 0.05) return "< 0.1 %";
+  return `${sign}${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }

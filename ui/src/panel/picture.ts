@@ -2,7 +2,7 @@
 import { apiUrl } from "../api/client";
 import type { Line } from "../chart/line";
 import { dot, paintOn, readInk, type Size } from "../chart/painter";
-import { joinNames } from "../workspace/names";
+import { joinNames } from "../api/names";
 import type { Look } from "../workspace/look";
 import { SvgContext } from "./svg";
 
@@ -79,9 +79,9 @@ function compose(context: CanvasRenderingContext2D, { title, lines, look, kept }
   context.font = `11px ${sans}`;
   const rows = legendRows(context, entriesOf(lines), size.width - 2 * EDGE);
   const height = size.height - rows.length * ROW - EDGE / 2;
-  const { xKind, isLog, zoom, low, high, isRobust } = look;
+  const { xKind, isLog, zoom, low, high, isRobust, hasLabels } = look;
   // The room for the title is taken from the chart by an upper edge that lies lower.
-  paintOn(context, { lines, xKind, yKind: "number", isLog, zoom, low, high, robust: isRobust ? kept : null, limits: [], moments: [], ticks: [], top: TITLE }, ink, { width: size.width - EDGE / 2, height });
+  paintOn(context, { lines, xKind, yKind: "number", isLog, zoom, low, high, robust: isRobust ? kept : null, hasLabels, limits: [], moments: [], ticks: [], top: TITLE }, ink, { width: size.width - EDGE / 2, height });
   context.textAlign = "left";
   context.textBaseline = "alphabetic";
   context.fillStyle = text;

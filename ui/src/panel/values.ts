@@ -21,7 +21,7 @@ export interface ValueRow {
   toBaseline: number | undefined;
   /** Undefined also where nobody can tell which way the metric is better. */
   best: Best | undefined;
-  /** Why there are no values: the run ended before. */
+  /** Why there are no values: the run ended before, or is not there yet. */
   end: string;
 }
 
@@ -63,7 +63,7 @@ export function valueRows(lines: Line[], metrics: string[], place: number, of: n
       return at < 0 ? undefined : line!.y[at]!;
     });
     const best = own[of] && bestOf(own[of], metrics[of]!);
-    const end = values.every((value) => value === undefined) ? (any.end ?? "") : "";
+    const end = values.every((value) => value === undefined) ? any.end || (any.isLive ? "Running, not yet there" : "") : "";
     return { id, name: any.name, colour: any.colour, isBaseline: any.isBaseline ?? false, values, lines: own, toBaseline: undefined, best, end } as ValueRow;
   });
   const base = rows.find((row) => row.isBaseline)?.values[of];

@@ -1,7 +1,7 @@
 /** An axis of any column: numbers, their logarithms, or words in order. Places go from 0 (low) to 1. Pure. */
-import { quantile } from "../chart/range";
+import { quantile, robustSpan } from "../chart/range";
 import { yTicks, type Tick } from "../chart/scales";
-import { tick } from "../format";
+import { number, tick } from "../format";
 import { isFinite, textOf } from "./values";
 
 type Value = number | string | undefined;
@@ -20,6 +20,10 @@ export interface Axis {
   missing: number;
   odd: number;
   below: number;
+  /** How many lie so far from the others that they stand at an end of it, and the real ends. */
+  beyond: number;
+  least: number;
+  most: number;
   isConstant: boolean;
 }
 
@@ -30,6 +34,7 @@ const CROWDED = 0.2;
 const LOG_FROM = 10;
 const ROOM = 0.04;
 const MOST_TICKS = 12;
+const HAIR = 0.001;
 
 export function makeAxis(column: string, values: Value[], { scaling = "", ticks = 5 }: { scaling?: Scaling; ticks?: number } = {}): Axis {
   const hasWords = values.some((each) => typeof each === "string");
@@ -38,7 +43,9 @@ export function makeAxis(column: string, values: Value[], { scaling = "", ticks 
 
 function wordAxis(column: string, values: Value[]): Axis {
   const texts = values.map((each) => (each === undefined ? undefined : textOf(column, each)));
-  const words = [...new Set(texts.filter((each) => each !== undefined))].sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
+  const words = [...new Set(texts.filter((each) => each !== undefined))];
+  const isNumeric = words.every((each) => each.trim() && Number.isFinite(Number(each)));
+  words.sort(isNumeric ? (one, other) => Number(one) - Number(other) : (one, other) => one.localeCompare(other, "en", { numeric: true }));
   const at = new Map(words.map((word, index) => [word, (index + 0.5) / words.length]));
   const every = Math.ceil(words.length / MOST_TICKS);
   return {
@@ -52,20 +59,22 @@ function wordAxis(column: string, values: Value[]): Axis {
     missing: texts.filter((each) => each === undefined).length,
     odd: 0,
     below: 0,
+    beyond: 0,
+    least: 0,
+    most: words.length - 1,
     isConstant: words.length < 2,
   };
 }
 
 function numberAxis(column: string, values: Value[], scaling: Scaling, many: number): Axis {
   const finite = values.filter(isFinite);
-  let [low, high] = [Infinity, -Infinity];
-  for (const each of finite) {
-    low = Math.min(low, each);
-    high = Math.max(high, each);
-  }
-  const isLog = scaling === "log" ? high > 0 : scaling === "" && isCrowded(finite, low, high);
+  const [least, most] = endsOf(finite);
+  let isLog = scaling === "log" ? most > 0 : scaling === "" && isCrowded(finite, least, most);
+  // What came out may lie far from all others, as of a run that diverged; what was set is wanted where it is.
+  const near = scaling === "" && column.startsWith("summary.") ? nearest(finite, isLog) : finite;
+  if (isLog && near.length < finite.length) isLog = isCrowded(near, ...endsOf(near));
   const fits = (each: number) => !isLog || each > 0;
-  if (isLog && low <= 0) low = Math.min(...finite.filter(fits));
+  const [low, high] = endsOf(near.filter(fits));
   const axis: Axis = {
     column,
     kind: isLog ? "log" : "number",
@@ -77,11 +86,30 @@ function numberAxis(column: string, values: Value[], scaling: Scaling, many: num
     missing: values.filter((each) => each === undefined).length,
     odd: values.filter((each) => each !== undefined && !isFinite(each)).length,
     below: finite.filter((each) => !fits(each)).length,
+    beyond: finite.filter((each) => fits(each) && (each < low || each > high)).length,
+    least,
+    most,
     isConstant: !(low < high),
   };
   axis.places = Float64Array.from(values, (each) => (isFinite(each) && fits(each) ? placeOf(axis, each) : NaN));
   axis.ticks = ticksOf(axis, many);
   return axis;
+}
+
+function endsOf(values: number[]): [low: number, high: number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const each of values) {
+    low = Math.min(low, each);
+    high = Math.max(high, each);
+  }
+  return [low, high];
+}
+
+/** Those that do not lie far from most of the others. */
+function nearest(values: number[], isLog: boolean): number[] {
+  const on = (each: number) => (isLog ? Math.log(each) : each);
+  const { low, high } = robustSpan(values.map(on));
+  return values.filter((each) => on(each) >= low && on(each) <= high);
 }
 
 function isCrowded(values: number[], low: number, high: number): boolean {
@@ -116,12 +144,21 @@ function logTicks({ low, high }: Axis, many: number): Tick[] {
 export function placeOf(axis: Axis, value: number): number {
   if (axis.isConstant) return 0.5;
   const share = axis.kind === "log" ? Math.log(value / axis.low) / Math.log(axis.high / axis.low) : (value - axis.low) / (axis.high - axis.low);
-  return ROOM + share * (1 - 2 * ROOM);
+  return Math.max(0, Math.min(1, ROOM + share * (1 - 2 * ROOM)));
 }
 
 export function valueAt(axis: Axis, place: number): number {
+  // An end stands for all that lies beyond it; a hair more, so that it is not lost where the value is rounded.
+  if (place >= 1 && axis.most > axis.high) return axis.most + Math.abs(axis.most) * HAIR;
+  if (place <= 0 && axis.least < axis.low) return axis.least - Math.abs(axis.least) * HAIR;
   const share = (place - ROOM) / (1 - 2 * ROOM);
   return axis.kind === "log" ? axis.low * (axis.high / axis.low) ** share : axis.low + share * (axis.high - axis.low);
+}
+
+/** How many runs stand at an end of an axis because they lie far beyond it, in words. */
+export function beyondWords(axes: Axis[]): string {
+  const found = axes.filter((axis) => axis.beyond);
+  return [...new Set(found.map(({ column, beyond, low, high }) => `${beyond} beyond ${number(low)} – ${number(high)} in ${column.replace(/^summary\./, "")}, at the end of its axis`))].join(", ");
 }
 
 /** Why runs are not on an axis, in words; empty where all are. */

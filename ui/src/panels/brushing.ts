@@ -1,5 +1,5 @@
 /** Ranges on axes: which runs are inside, and the filter that says the same. Pure. */
-import { joinNames, splitNames } from "../workspace/names";
+import { joinNames, splitNames } from "../api/names";
 import { placeOf, valueAt, type Axis } from "./axis";
 import { textOf } from "./values";
 

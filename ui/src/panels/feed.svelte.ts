@@ -53,7 +53,7 @@ class PanelFeed {
     };
     this.#ends = [
       live.on("run", (run) => run.project === this.#question.project && soon()),
-      live.on("rows", soon),
+      live.on("rows", (rows) => rows.project === this.#question.project && soon()),
       live.on("removed", soon),
       live.on("reset", soon),
     ];

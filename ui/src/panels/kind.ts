@@ -2,6 +2,7 @@
 import type { Component } from "svelte";
 import type { RunBrief } from "../api/client";
 import type { Cursor } from "../chart/cursor.svelte";
+import type { Region } from "./regions";
 
 /** As they stand in the address; an absent one is empty. */
 export type Settings = Record<string, string>;
@@ -60,6 +61,10 @@ export interface Scene {
   isDark: boolean;
   /** The runs inside a brush of another panel; null where nothing is brushed. */
   brushed: ReadonlySet<string> | null;
+  /** Where runs did not fit. */
+  regions?: Region[];
+  /** Runs that died before they had a value of this column stand below its axis. */
+  fallen?: string;
   onpick: (id: string) => void;
   /** These runs are in its ranges; null where it has none. */
   onbrush: (runs: ReadonlySet<string> | null) => void;

@@ -68,7 +68,7 @@ export function findPanels(host: string, names: string[], facts: Record<string, 
     .filter((panel) => panel.lines.length);
 }
 
-const MACHINE_MEMORY: PanelLimit = { label: "all of the machine", key: "host/memory_total_bytes" };
+const MACHINE_MEMORY: PanelLimit = { label: "the machine has", key: "host/memory_total_bytes" };
 
 function cgroupsOf(names: string[]): string[] {
   return names.map((name) => /^cgroup\/(\d+)\/usage_bytes$/.exec(name)?.[1]).filter((level) => level !== undefined);
@@ -106,7 +106,7 @@ function gpuPanels(names: string[]): Panel[] {
   const all = (what: string) => gpus.map((gpu) => ({ name: `GPU ${gpu}`, key: `gpu/${gpu}/${what}` }));
   const group = "GPU" as const;
   return [
-    { id: "gpu-memory", title: "GPU memory", group, yKind: "bytes", lines: all("memory_used_bytes"), limits: gpus.slice(0, 1).map((gpu) => ({ label: "all of a GPU", key: `gpu/${gpu}/memory_total_bytes` })) },
+    { id: "gpu-memory", title: "GPU memory", group, yKind: "bytes", lines: all("memory_used_bytes"), limits: gpus.slice(0, 1).map((gpu) => ({ label: "a GPU has", key: `gpu/${gpu}/memory_total_bytes` })) },
     { id: "gpu-load", title: "GPU load", group, yKind: "percent", lines: all("utilization_percent"), limits: [] },
     { id: "gpu-heat", title: "GPU temperature, °C", group, yKind: "number", lines: all("temperature_celsius"), limits: [] },
     { id: "gpu-power", title: "GPU power, W", group, yKind: "number", lines: all("power_watts"), limits: [] },
@@ -120,7 +120,7 @@ function machinePanels(names: string[]): Panel[] {
   return [
     { id: "host-memory", title: "Memory of the machine", group, yKind: "bytes", lines: [{ name: "in use", key: "host/memory_available_bytes", of: "host/memory_total_bytes" }], limits: [MACHINE_MEMORY] },
     { id: "host-cpu", title: "CPU of the machine", group, yKind: "percent", lines: [{ name: "CPU", key: "host/cpu_percent" }], limits: [] },
-    { id: "swap", title: "Swap in use", group, yKind: "bytes", lines: [{ name: "swap", key: "host/swap_free_bytes", of: "host/swap_total_bytes" }], limits: [{ label: "all swap", key: "host/swap_total_bytes" }] },
+    { id: "swap", title: "Swap in use", group, yKind: "bytes", lines: [{ name: "swap", key: "host/swap_free_bytes", of: "host/swap_total_bytes" }], limits: [{ label: "swap has", key: "host/swap_total_bytes" }] },
     ...disks.map((disk): Panel => ({
       id: `disk-${disk}`,
       title: diskWords(disk),

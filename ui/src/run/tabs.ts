@@ -1,5 +1,5 @@
 /** The parts of a run's page, in their order; each is a part of the address. */
-export const TABS = ["overview", "charts", "system", "logs", "files", "diagnosis"] as const;
+export const TABS = ["overview", "charts", "media", "system", "logs", "files", "health", "diagnosis"] as const;
 export type Tab = (typeof TABS)[number];
 
 export function tabWord(tab: Tab): string {

@@ -1,6 +1,6 @@
 /** What a cell of the table says of a run. Pure. */
 import type { RunBrief } from "../api/client";
-import { ago, dateTime, duration, grouped, isOdd, value } from "../format";
+import { ago, dateTime, duration, grouped, isOdd, shortNumber, value } from "../format";
 import { causeWords, lookOf, runningFor } from "../run/states";
 import { betterOf } from "../metrics";
 
@@ -23,8 +23,13 @@ export function cellText(run: RunBrief, column: string, nowMs: number, digits: n
     case "group":
     case "job_type":
     case "id": return run[column];
-    default: return figure(run.values[column], digits);
+    default: return column.startsWith("config.") ? setting(run.values[column]) : figure(run.values[column], digits);
   }
+}
+
+/** A setting in few characters; all of them are in its tooltip. */
+function setting(found: unknown): string {
+  return typeof found === "number" ? shortNumber(found) : value(found);
 }
 
 export function isNumber(run: RunBrief, column: string): boolean {
@@ -50,16 +55,16 @@ export function progressWords(run: RunBrief, nowMs: number): string {
   return [...(step.length ? step : [lasted(run, nowMs)]), ...resumed].join(" · ");
 }
 
-/** Behind the point, so that the numbers of a column end alike; null where they are whole, or too far apart. */
+/** Behind the point, so that the numbers of a column end alike; null where they are whole, very large or very small. Runs that diverged do not count. */
 export function digitsOf(values: unknown[]): number | null {
-  const sizes = values.filter((each): each is number => typeof each === "number" && Number.isFinite(each)).map(Math.abs);
-  const greatest = Math.max(0, ...sizes);
-  if (sizes.every(Number.isInteger) || greatest >= 1e5 || greatest < 1e-2) return null;
-  return Math.max(1, Math.min(4, 4 - Math.floor(Math.log10(greatest))));
+  const sizes = values.filter((each): each is number => typeof each === "number" && Number.isFinite(each)).map(Math.abs).sort((one, other) => one - other);
+  const usual = sizes[Math.ceil((sizes.length - 1) / 2)] ?? 0;
+  if (sizes.every(Number.isInteger) || usual >= 1e5 || usual < 1e-2) return null;
+  return Math.max(1, Math.min(4, 4 - Math.floor(Math.log10(usual))));
 }
 
 export function figure(found: unknown, digits: number | null): string {
-  const isPlain = digits !== null && typeof found === "number" && Number.isFinite(found) && Math.abs(found) < 1e7;
+  const isPlain = digits !== null && typeof found === "number" && Number.isFinite(found) && Math.abs(found) < 10 ** (6 - digits);
   return isPlain && (found === 0 || Math.abs(found) >= 10 ** -digits) ? minus(found.toFixed(digits)) : value(found);
 }
 
@@ -71,7 +76,8 @@ interface Moments {
 
 /** What a group says of a column: the mean of a metric; of a setting only what all of its runs share. */
 export function meanText(column: string, found: Moments | undefined, digits: number | null): { mean: string; std: string } {
-  if (!found || (column.startsWith("config.") && found.std > 0)) return { mean: "–", std: "" };
+  if (!found) return { mean: "–", std: "" };
+  if (column.startsWith("config.") && found.std > 0) return { mean: "varies", std: "" };
   const isOne = found.count === 1 || column.startsWith("config.");
   return { mean: figure(found.mean, digits), std: isOne ? "" : figure(found.std, digits) };
 }

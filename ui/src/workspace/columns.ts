@@ -3,7 +3,7 @@ export const FIELDS: Record<string, { title: string; width: number }> = {
   state: { title: "State", width: 102 },
   cause: { title: "Cause", width: 150 },
   duration_s: { title: "Duration", width: 96 },
-  started_at: { title: "Started", width: 88 },
+  started_at: { title: "Started", width: 84 },
   ended_at: { title: "Ended", width: 140 },
   last_step: { title: "Step", width: 72 },
   steps: { title: "Steps", width: 72 },
@@ -21,7 +21,7 @@ export function columnTitle(column: string): string {
 }
 
 export function columnWidth(column: string): number {
-  return FIELDS[column]?.width ?? Math.min(140, Math.max(column.startsWith("summary.") ? 76 : 54, columnTitle(column).length * 7 + 22));
+  return FIELDS[column]?.width ?? Math.min(140, Math.max(column.startsWith("summary.") ? 76 : 66, columnTitle(column).length * 7 + 22));
 }
 
 /** What the server must be asked for beside the usual fields. */
@@ -42,7 +42,7 @@ export function flatten(prefix: string, tree: Record<string, unknown>, found: st
 /** A loss and a learning rate where there are such, else the duration: what people look for first. */
 export function usualColumns(known: string[]): string[] {
   const loss = ["val/loss", "eval/loss", "train/loss", "loss", "val_loss", "train_loss"].map((name) => `summary.${name}`);
-  const rate = ["config.lr", "config.learning_rate", "config.optimizer.lr"];
+  const rate = ["config.lr", "config.learning_rate", known.find((name) => /^config\..*(\.|_)(lr|learning_rate)$/.test(name)) ?? ""];
   const firstOf = (wanted: string[]) => wanted.find((name) => known.includes(name));
   const found = [firstOf(loss) ?? known.find((name) => /^summary\..*loss/.test(name)), firstOf(rate)];
   const named = found.filter((name) => name !== undefined);

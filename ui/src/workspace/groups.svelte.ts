@@ -59,7 +59,7 @@ export class GroupModel {
   follow(project: string): () => void {
     const ends = [
       live.on("run", (run) => run.project === project && this.refreshSoon()),
-      live.on("rows", () => this.refreshSoon()),
+      live.on("rows", (rows) => rows.project === project && this.refreshSoon()),
       live.on("removed", () => this.refreshSoon()),
       live.on("reset", () => this.refreshSoon()),
     ];

@@ -1,6 +1,6 @@
 /** From what the server gave to what a chart draws. Pure. */
-import type { FlushesOfRun } from "../api/client";
-import { isSparse, smooth, smoothingUnit, type Line, type Ticks, type XKind } from "../chart/line";
+import type { FlushesOfRun, Resume } from "../api/client";
+import { isSparse, smooth, smoothingUnit, type Line, type Resumed, type Ticks, type XKind } from "../chart/line";
 import { count, value } from "../format";
 import { colourOf } from "../run/colours";
 import type { Look } from "./look";
@@ -11,6 +11,8 @@ export interface Of {
   runs: ReadonlyMap<string, ShownRun>;
   baseline: string;
   isDark: boolean;
+  /** Where resumed runs went on, as far as it is known. */
+  resumes?: ReadonlyMap<string, Resume[]> | null;
 }
 
 /** The unit of a sparse metric, which is not smoothed, is null. */
@@ -21,8 +23,8 @@ export function linesOf(found: Buckets[][], look: Look, of: Of): Line[] {
   const unit = look.smoothing > 0 ? smoothingUnit(found.flat()) : 0;
   return found.flatMap((buckets, at) => {
     const own = isSparse(buckets.map((each) => each.points)) ? null : unit;
-    const made = buckets.map((each) => lineOf(each, look, own, of));
-    return made.filter((line) => line !== null).map((line): Line => (look.metrics.length > 1 ? { ...line, metric: look.metrics[at]!, shape: at, hasDied: line.hasDied && at === 0 } : line));
+    const made = buckets.map((each) => lineOf(each, look, own, { ...of, metric: look.metrics[at]! }));
+    return made.filter((line) => line !== null).map((line): Line => (look.metrics.length > 1 ? { ...line, metric: look.metrics[at]!, shape: at, hasDied: line.hasDied && at === 0, isRight: look.hasSecond && at > 0 } : line));
   });
 }
 
@@ -32,7 +34,7 @@ function shapeOf({ x, y, low, high, marks, counts }: Buckets, look: Look, unit: 
   return unit > 0 ? { ...shape, y: smooth(x, y, look.smoothing, unit), raw: y, hasRaw: look.hasRaw } : { ...shape, y };
 }
 
-function lineOf(each: Buckets, look: Look, unit: Unit, { runs, baseline, isDark }: Of): Line | null {
+function lineOf(each: Buckets, look: Look, unit: Unit, { runs, baseline, isDark, resumes, metric }: Of & { metric: string }): Line | null {
   const [shape, colour] = [shapeOf(each, look, unit), colourOf(each.id, isDark)];
   if (look.group) {
     const name = `${look.group.replace(/^config\./, "")} = ${value(each.group) || "none"} (${count(each.runs.length, "run")})`;
@@ -41,7 +43,18 @@ function lineOf(each: Buckets, look: Look, unit: Unit, { runs, baseline, isDark 
   const run = runs.get(each.id);
   if (!run) return null;
   const hasDied = run.hasDied && endsWithin(run, look.xKind, look.zoom);
-  return { id: each.id, name: run.name, colour, hasDied, end: endWords(run), isBaseline: each.id === baseline, isLive: run.isLive && !look.zoom, ...shape };
+  const resumed = resumes?.get(each.id);
+  const marks = resumed && look.xKind !== "metric" && { resumes: resumed.map((resume) => resumedAs(resume, metric, look, run.startedAt, unit)) };
+  return { id: each.id, name: run.name, colour, ...marks, hasDied, end: endWords(run), isBaseline: each.id === baseline, isLive: run.isLive && !look.zoom, ...shape };
+}
+
+/** Where a run went on, on the axis of the chart; what was lost is smoothed as what replaced it. */
+function resumedAs({ attempt, step, at, steps_lost, lost, is_rewind }: Resume, metric: string, look: Look, startedAt: number, unit: Unit): Resumed {
+  const curve = look.hasLost ? lost[metric] : undefined;
+  const shift = look.xKind === "relative" ? startedAt : 0;
+  const lostX = Float64Array.from(!curve ? [] : look.xKind === "step" ? curve.steps : curve.times.map((time) => time - shift));
+  const values = Float64Array.from(curve?.values ?? []);
+  return { x: look.xKind === "step" ? step : at - shift, attempt, steps: steps_lost, isRewind: is_rewind, lostX, lostY: unit ? smooth(lostX, values, look.smoothing, unit) : values };
 }
 
 /** Where runs made sure of their rows. */

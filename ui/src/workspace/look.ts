@@ -1,7 +1,7 @@
 /** How one chart is set up, apart from the others: one parameter of the address for each chart that is. Pure. */
 import { xKindOf, type XKind } from "../chart/line";
 import type { Span } from "../chart/scales";
-import { joinNames, splitNames } from "./names";
+import { joinNames, splitNames } from "../api/names";
 import { SYSTEM } from "./sections";
 
 /** What a group's line is, and the band around it. */
@@ -25,9 +25,14 @@ export interface ChartSettings {
   /** A field of runs, or `run` for a line for each. */
   by: string;
   band: Band;
+  /** Its other metrics have an axis of their own, at the right. */
+  hasSecond: boolean;
+  /** What marks say does not stand beside them where a chart is large; nor is work shown that was lost before a resume. */
+  isQuiet: boolean;
+  hidesLost: boolean;
 }
 
-export const USUAL: ChartSettings = { metrics: [], x: "", zoom: null, low: null, high: null, isLog: null, smoothing: null, hasRaw: true, isWhole: false, by: "", band: "std" };
+export const USUAL: ChartSettings = { metrics: [], x: "", zoom: null, low: null, high: null, isLog: null, smoothing: null, hasRaw: true, isWhole: false, by: "", band: "std", hasSecond: false, isQuiet: false, hidesLost: false };
 
 export function readSettings(text: string): ChartSettings {
   const found: ChartSettings = { ...USUAL, metrics: [] };
@@ -42,6 +47,9 @@ export function readSettings(text: string): ChartSettings {
     else if (name === "s") found.smoothing = within(numberOf(value));
     else if (word === "bare") found.hasRaw = false;
     else if (word === "all") found.isWhole = true;
+    else if (word === "two") found.hasSecond = true;
+    else if (word === "quiet") found.isQuiet = true;
+    else if (word === "newest") found.hidesLost = true;
     else if (name === "by") found.by = value;
     else if (name === "band" && value in BANDS) found.band = value as Band;
   }
@@ -50,7 +58,7 @@ export function readSettings(text: string): ChartSettings {
 
 /** Empty where all is as usual. */
 export function writeSettings(settings: ChartSettings): string {
-  const { metrics, x, zoom, low, high, isLog, smoothing, hasRaw, isWhole, by, band } = settings;
+  const { metrics, x, zoom, low, high, isLog, smoothing, hasRaw, isWhole, by, band, hasSecond, isQuiet, hidesLost } = settings;
   const words = [
     ...metrics.map((metric) => `m:${metric}`),
     x && `x:${x}`,
@@ -62,6 +70,9 @@ export function writeSettings(settings: ChartSettings): string {
     isWhole && "all",
     by && `by:${by}`,
     band !== USUAL.band && `band:${band}`,
+    hasSecond && "two",
+    isQuiet && "quiet",
+    hidesLost && "newest",
   ];
   return joinNames(words.filter((word) => typeof word === "string" && word !== "") as string[]);
 }
@@ -92,6 +103,8 @@ export interface Shared {
   isLog: boolean;
   smoothing: number;
   group: string;
+  /** Metrics that have another one as their x axis, as the program said. */
+  axes?: Record<string, string>;
 }
 
 /** One chart as it is drawn. */
@@ -110,11 +123,14 @@ export interface Look {
   /** Empty for a line for each run. */
   group: string;
   band: Band;
+  hasSecond: boolean;
+  hasLabels: boolean;
+  hasLost: boolean;
 }
 
 export function lookOf(metric: string, own: ChartSettings, shared: Shared): Look {
   // What was measured of the machine has no steps.
-  const usual = metric.startsWith(SYSTEM) && shared.x !== "time" ? "relative" : shared.x;
+  const usual = metric.startsWith(SYSTEM) && shared.x !== "time" ? "relative" : shared.x === "step" ? (shared.axes?.[metric] ?? "step") : shared.x;
   const x = own.x || usual;
   return {
     metrics: [metric, ...own.metrics.filter((each) => each !== metric)],
@@ -129,6 +145,9 @@ export function lookOf(metric: string, own: ChartSettings, shared: Shared): Look
     isRobust: !own.isWhole && !metric.startsWith(SYSTEM),
     group: own.by === "run" ? "" : own.by || shared.group,
     band: own.band,
+    hasSecond: own.hasSecond && own.metrics.some((each) => each !== metric),
+    hasLabels: !own.isQuiet,
+    hasLost: !own.hidesLost,
   };
 }
 

@@ -96,7 +96,7 @@ export class RunTableModel {
   follow(project: string): () => void {
     const ends = [
       live.on("run", (run) => run.project === project && this.#patch(run)),
-      live.on("rows", () => this.refreshSoon()),
+      live.on("rows", (rows) => rows.project === project && this.refreshSoon()),
       live.on("removed", () => this.refreshSoon()),
       live.on("reset", () => this.refreshSoon()),
     ];

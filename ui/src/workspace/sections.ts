@@ -58,7 +58,7 @@ export function findSections(keys: string[], choice: Choice): Section[] {
   const sections = [...byName]
     .map(([name, keys]) => made(name, keys, choice, isFound))
     .filter(({ metrics, counters, hidden }) => metrics.length + counters.length + hidden.length);
-  sections.sort((one, other) => rank(one.name) - rank(other.name) || one.name.localeCompare(other.name));
+  sections.sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
   // A panel that was removed leaves its pin behind.
   const top = pinned.filter((key) => (!key.startsWith(PANEL) || others.has(key)) && isFound(key));
   return top.length ? [{ name: PINNED, metrics: top, all: pinned, counters: [], hidden: [] }, ...sections] : sections;
@@ -101,10 +101,10 @@ export function sectionOf(key: string): string {
   return slash > 0 ? key.slice(0, slash) : "charts";
 }
 
-function rank(name: string): number {
-  // Panels of other kinds were put there on purpose: they come first.
-  const ranks: Record<string, number> = { Panels: -2, charts: -1, system: 1 };
-  return ranks[name] ?? 0;
+function rank({ name, metrics }: Section): number {
+  // Panels of other kinds were put there on purpose: they come first. A section without charts is a line of words.
+  const ranks: Record<string, number> = { Panels: -2, charts: -1, system: 2 };
+  return ranks[name] === 2 || metrics.length ? (ranks[name] ?? 0) : 1;
 }
 
 /** How many columns of a row a section takes: those with few charts share one; one without any is a line of words. */

@@ -62,6 +62,7 @@ const NEXT: Record<string, number> = { step: 1, time: 1e-6, relative: 1e-6 };
 const TICK_MS = 1000;
 /** A mean over many runs is made anew from all of them. */
 const CROWD_TICK_MS = 10_000;
+const FEW_IN_GROUPS = 20;
 const LINES_AT_ONCE = 400;
 const AT_ONCE = 3;
 const MOST_KEPT = 80;
@@ -163,7 +164,7 @@ export class SeriesFeed {
     if (!this.#wish.runs.includes(run)) return;
     this.#dirty.add(run);
     // The first change is fetched at once, those that follow it together.
-    const every = this.#wish.runs.length > MOST_LINES ? CROWD_TICK_MS : TICK_MS;
+    const every = this.#wish.runs.length > (this.#wish.group ? FEW_IN_GROUPS : MOST_LINES) ? CROWD_TICK_MS : TICK_MS;
     this.#timer ||= window.setTimeout(() => void this.#tick(), Math.max(0, this.#tickedAt + every - Date.now()));
   }
 
@@ -221,9 +222,15 @@ export class SeriesFeed {
     return batches;
   }
 
+  /** More runs than can be told apart are only drawn in groups. */
+  #wantedOf(entry: Entry): string[] {
+    return entry.group ? this.#wish.runs : this.#wish.runs.slice(0, MOST_LINES);
+  }
+
   /** Runs that are wished for and were not asked for yet. */
   #missing(entry: Entry): string[] {
-    return entry.frame === this.#frameOf(entry) ? this.#wish.runs.filter((run) => !entry.runs.has(run)) : this.#wish.runs;
+    const wanted = this.#wantedOf(entry);
+    return entry.frame === this.#frameOf(entry) ? wanted.filter((run) => !entry.runs.has(run)) : wanted;
   }
 
   async #askFor(batch: Entry[]): Promise<void> {
@@ -272,17 +279,17 @@ export class SeriesFeed {
       return;
     }
     this.#tickedAt = Date.now();
-    const runs = [...this.#dirty];
+    const changed = new Set(this.#dirty);
     this.#dirty.clear();
     const entries = [...this.#entries.values()].filter((each) => each.users.size && each.frame === this.#frameOf(each));
     for (const entry of this.#entries.values()) if (!entry.users.size) entry.frame = "";
-    const asked = (entry: Entry) => (entry.group ? this.#wish.runs : runs);
+    const asked = (entry: Entry) => (entry.group ? this.#wish.runs : this.#wantedOf(entry).filter((run) => changed.has(run)));
     try {
       const batches = this.#split(entries, (each) => asked(each).length, 4 * LINES_AT_ONCE);
       await Promise.all(batches.map((batch) => this.#tickFor(batch, asked(batch[0]!))));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      for (const run of runs) this.#dirty.add(run);
+      for (const run of changed) this.#dirty.add(run);
     }
   }
 

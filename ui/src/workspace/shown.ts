@@ -15,6 +15,8 @@ export interface ShownRun {
   lastStep: number | null;
   state: string;
   cause: string;
+  /** Above 1 where it was resumed. */
+  attempt: number;
 }
 
 interface Known {
@@ -24,6 +26,7 @@ interface Known {
   started_at: number;
   ended_at: number | null;
   last_step: number | null;
+  attempt?: number;
   cause?: string | null;
 }
 
@@ -38,6 +41,7 @@ export function shownRun(run: Known): ShownRun {
     lastStep: run.state === "running" ? null : run.last_step,
     state: run.state,
     cause: run.cause ?? "",
+    attempt: run.attempt ?? 1,
   };
 }
 

@@ -2,9 +2,10 @@
 import type { Span } from "../chart/scales";
 import { place } from "../state/router.svelte";
 import { betterOf } from "../metrics";
+import { told } from "../state/better.svelte";
 import { joinFilters, searchFilter } from "./filters";
 import { MOST_GATHERED, MOST_LINES } from "./crowd";
-import { joinNames, splitNames } from "./names";
+import { joinNames, splitNames } from "../api/names";
 import { moved } from "./order";
 import { sectionOf, type Section } from "./sections";
 import { readSettings, writeSettings, type ChartSettings } from "./look";
@@ -26,6 +27,8 @@ class View {
   /** Null: as we think best. */
   columns = $derived(place.query.has("cols") ? splitNames(place.get("cols")) : null);
   x = $derived(place.get("x", "step"));
+  /** Metrics whose x axis is another metric, as the program said. */
+  axes = $state.raw<Record<string, string>>({});
   smoothing = $derived(Math.min(0.999, Math.max(0, place.number("smooth") ?? 0)));
   isLog = $derived(place.get("log") === "1");
   group = $derived(place.get("group"));
@@ -67,8 +70,10 @@ class View {
   /** Of how many charts a section has room, where people asked for more. */
   opened = $derived(new Map(splitNames(place.get("more")).map(countOf)));
   closed = $derived(place.query.has("closed") ? new Set(splitNames(place.get("closed"))) : null);
+  /** How many runs of the table are drawn unless people say so: the mean of a group is of all its runs. */
+  usualLines = $derived(this.group ? "all" : String(USUAL_LINES));
   /** How many runs of the table are drawn; above `MOST_LINES` they are drawn in groups. */
-  lines = $derived(place.get("lines") === "all" ? MOST_GATHERED : Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? USUAL_LINES)));
+  lines = $derived(place.get("lines", this.usualLines) === "all" ? MOST_GATHERED : Math.min(MOST_LINES, Math.max(1, place.number("lines") ?? USUAL_LINES)));
   /** Of sections that have another size than all. */
   sizes = $derived(new Map(splitNames(place.get("sizes")).map((text) => [text.slice(2), text.slice(0, 1) as Size])));
   size = $derived<Size>(place.get("size") in SIZES ? (place.get("size") as Size) : "m");
@@ -79,6 +84,13 @@ class View {
 
   setZoom(span: Span | null): void {
     place.set({ from: span ? round(span.low) : null, to: span ? round(span.high) : null });
+  }
+
+  /** What a program said of its metrics; the same again draws nothing anew. */
+  takeDefined(keys: readonly { key: string; x_axis: string; better: string }[]): void {
+    told.take(keys);
+    const found = Object.fromEntries(keys.filter((each) => each.x_axis).map((each) => [each.key, each.x_axis]));
+    if (JSON.stringify(found) !== JSON.stringify(this.axes)) this.axes = found;
   }
 
   /** A zoom is in units of its axis. */
@@ -188,6 +200,22 @@ class View {
 
   setChart(metric: string, changes: Partial<ChartSettings>): void {
     place.set({ [CHART + metric]: writeSettings({ ...this.chart(metric), ...changes }) }, true);
+  }
+
+  sectionOf(metric: string): string {
+    return this.placed.get(metric) ?? sectionOf(metric);
+  }
+
+  /** What is set of a chart is set of others too; what they were set to before. */
+  applyChart(metric: string, others: string[]): Record<string, string> {
+    const { x, isLog, smoothing, hasRaw, isWhole, by, band, isQuiet, hidesLost } = this.chart(metric);
+    const before = Object.fromEntries(others.map((each) => [CHART + each, this.chartText(each)]));
+    place.set(Object.fromEntries(others.map((each) => [CHART + each, writeSettings({ ...this.chart(each), x, isLog, smoothing, hasRaw, isWhole, by, band, isQuiet, hidesLost })])), true);
+    return before;
+  }
+
+  restoreCharts(before: Record<string, string>): void {
+    place.set(before, true);
   }
 
   resetChart(metric: string): void {

@@ -5,6 +5,7 @@
 import { api, Problem, type View, type Views } from "../api/client";
 import { live } from "../api/live.svelte";
 import { notices } from "../parts/notices.svelte";
+import { forgetGroups, tellGroups } from "../run/colours";
 import { place } from "../state/router.svelte";
 import { Outbox, type Edits } from "./outbox";
 import { asEdits, changesBetween, inWords, isEmpty, settingsOf, withChanges, type Settings } from "./settings";
@@ -22,12 +23,15 @@ class ViewKeeper {
   #outbox: Outbox | null = null;
   #seen: { view: string; cameAt: number; settings: Settings } | null = null;
   #undo = new Undo();
+  #isShown = () => false;
 
-  /** Look after the workspace of a project until the returned function is called. */
-  begin(project: string): () => void {
+  /** Look after the workspace of a project, while it is shown, until the returned function is called. */
+  begin(project: string, isShown: () => boolean): () => void {
+    this.#isShown = isShown;
     const outbox = (this.#outbox = new Outbox(project, (data) => this.#take(data), (problem) => this.#refused(problem)));
     this.data = null;
     this.#seen = null;
+    forgetGroups();
     this.#undo.clear();
     void this.#load(outbox);
     const ends = [
@@ -36,7 +40,10 @@ class ViewKeeper {
       // A project is there with its first run.
       live.on("run", (run) => { if (run.project === project && this.data?.may_keep === false) void this.#load(outbox); }),
     ];
-    return () => ends.forEach((end) => end());
+    return () => {
+      if (this.#isShown === isShown) this.#isShown = () => false;
+      ends.forEach((end) => end());
+    };
   }
 
   /** Somebody came by a link: what it leaves open is as it was kept. */
@@ -138,7 +145,7 @@ class ViewKeeper {
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       // Without what was kept the workspace is as usual.
-      if (this.#outbox === outbox && !this.data) this.#take({ project: outbox.project, view: null, default: "", views: [], edits: {}, may_keep: false, may_share: false, seq: 0 });
+      if (this.#outbox === outbox && !this.data) this.#take({ project: outbox.project, view: null, default: "", views: [], colours: {}, edits: {}, may_keep: false, may_share: false, seq: 0 });
     }
   }
 
@@ -148,6 +155,9 @@ class ViewKeeper {
     const isFirst = this.data === null;
     const before = this.#kept(this.id);
     this.data = data;
+    tellGroups(data.colours, data.may_share ? (colours) => void this.#paint(data.project, colours) : null);
+    // Whoever has left the workspace meanwhile has another page in the address.
+    if (!this.#isShown()) return;
     if (isFirst) return place.isOurs ? this.#checkView() : this.settle();
     const after = this.#kept(this.id);
     const ours = this.#outbox?.waiting.get(this.id) ?? {};
@@ -158,6 +168,15 @@ class ViewKeeper {
       notices.say(`Changed elsewhere: ${inWords(others.map(([name]) => name))}.`, { undo: () => this.#step(was, "") });
     }
     this.#checkView();
+  }
+
+  /** Groups get colours that everybody sees; where that fails they have them here alone. */
+  async #paint(project: string, colours: Record<string, number>): Promise<void> {
+    try {
+      this.#take(await api.keepViews({ project, colours }));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
   }
 
   #checkView(): void {
