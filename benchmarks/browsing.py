@@ -18,7 +18,7 @@ PATIENCE_MS = 300_000
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     """Debian's, or the one that CHROMIUM names. Raises FileNotFoundError."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-headless-shell")
     if found is None:
         raise FileNotFoundError("there is no chromium here: install it, or name it with CHROMIUM=/path")
     with sync_playwright() as playwright:

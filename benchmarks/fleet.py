@@ -21,7 +21,8 @@ from benchmarks.server_data import HOST
 from holter.errors import Refused, Unreachable
 from holter.journal.frame import Header, encode_header, encode_record, sealed
 from holter.journal.rows import RowEncoder
-from holter.model.records import Beat, Configured, Described, Opened, Record
+from holter.model.record import Record
+from holter.model.records import Beat, Configured, Described, Opened
 from holter.sidecar.uploading import Backoff
 from holter.wire.batches import MEDIA_TYPE, Head, Kept, Range, encode_batch
 

@@ -56,7 +56,7 @@ class Logging(threading.Thread):
 
 def measure(plan: Plan) -> Measured:
     home = plan.scratch / "charts"
-    runs = _begin(home, runs=plan.pick(RUNS, 5), points=plan.pick(POINTS, 20))
+    runs = begin(home, runs=plan.pick(RUNS, 5), points=plan.pick(POINTS, 20))
     logging = Logging(runs)
     logging.start()
     ui = Ui(home)
@@ -95,7 +95,8 @@ def measure(plan: Plan) -> Measured:
     )
 
 
-def _begin(home: Path, *, runs: int, points: int) -> list[SimulatedRun]:
+def begin(home: Path, *, runs: int, points: int) -> list[SimulatedRun]:
+    """Living runs of the project `live`, each at so many points."""
     make_private(str(home / "runs"))
     begun = [SimulatedRun(home / "runs", number, keys=KEYS) for number in range(runs)]
     for run in begun:

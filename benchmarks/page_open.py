@@ -20,7 +20,7 @@ from benchmarks.plan import Plan
 from benchmarks.recorded_runs import Ui, record_runs
 from benchmarks.trials import in_turn
 
-WITHIN_S = 1.5
+WITHIN_S = 1.0
 ROUNDS = 5
 OURS = "holter"
 # Tells when the first line is on the screen; our own axes and theirs are grey.

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))  # this file is run, not imported
 
 from benchmarks.suite import Suite, run  # noqa: E402  needs the line above
 
-MEASURES = ("weight", "open", "view", "charts", "table", "panels", "log", "delays")
+MEASURES = ("weight", "open", "view", "charts", "table", "panels", "tasks", "log", "delays", "media")
 SUITE = Suite(
     command="benchmarks/page_run.py",
     modules={name: f"benchmarks.page_{name}" for name in MEASURES},
