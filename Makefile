@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 IN_PARALLEL := --dist loadfile --no-loadscope-reorder -n
 
-.PHONY: help demo test check bench bench-server bench-page bench-test zoo format lint types quick-tests every-test system-packages
+.PHONY: help demo test check bench bench-server bench-engines bench-several bench-page bench-media bench-test test-scale gpu gpu-wheels frameworks zoo format lint types quick-tests every-test system-packages
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -40,11 +40,41 @@ bench: $(READY) ## measure the figures that the README quotes
 bench-server: $(READY) ## measure what the server's index costs, beside MLflow, Aim and trackio
 	@$(PYTHON) benchmarks/server_run.py $(BENCH_ARGS)
 
+bench-engines: $(READY) system-packages ## measure what charts and tables cost on PostgreSQL and ClickHouse, beside SQLite
+	@$(PYTHON) -m benchmarks.engine_costs $(BENCH_ARGS)
+
+bench-several: $(READY) system-packages ## measure three servers on one PostgreSQL: rows seen on another one, runs that another takes over
+	@$(PYTHON) -m benchmarks.several_servers $(BENCH_ARGS)
+
 bench-page: $(READY) system-packages ## measure the web page in Chromium, beside MLflow's and trackio's
 	@$(PYTHON) benchmarks/page_run.py $(BENCH_ARGS)
 
+bench-media: $(READY) ## measure what media cost a program, and whether they survive its death
+	@$(PYTHON) benchmarks/media_run.py $(BENCH_ARGS)
+
 bench-test: $(READY) system-packages ## a quick pass of every benchmark, to see that all of them work
 	@$(PYTHON) -m pytest tests/benchmarks $(PYTEST_ARGS)
+
+frameworks: ## train real frameworks for some steps and look at what was recorded; FRAMEWORKS=lightning takes one
+	@[ -x .venv-frameworks/bin/python ] || $(PYTHON3) -m venv .venv-frameworks
+	@.venv-frameworks/bin/python -m pip --disable-pip-version-check install -q --no-compile -r tests/frameworks/requirements.txt
+	@HOLTER_SKIP_UI=1 .venv-frameworks/bin/python -m pip --disable-pip-version-check install -q --no-compile --editable .
+	@HOLTER_FRAMEWORKS=1 .venv-frameworks/bin/python -m pytest -W default -p no:cacheprovider \
+		--confcutdir tests/frameworks $(if $(FRAMEWORKS),tests/frameworks/test_$(FRAMEWORKS).py,tests/frameworks) $(PYTEST_ARGS)
+
+test-scale: $(READY) ## a cluster of two old nodes of ClickHouse (Debian 12) and a current one, which are killed, and a storm over three servers
+	@[ -x .venv-scale/bin/python ] || $(PYTHON3) -m venv .venv-scale
+	@.venv-scale/bin/python -m pip --disable-pip-version-check install -q --no-compile 'chdb-core>=26.9'
+	@scripts/system-packages clickhouse-server zookeeper
+	@HOLTER_SCALE=1 $(PYTHON) -m pytest -n 2 --dist loadgroup -p no:cacheprovider -o timeout=1800 tests/scale $(PYTEST_ARGS)
+
+gpu: ## on a machine with an NVIDIA GPU and torch: run what only a GPU can show; GPU=fragmentation takes one part
+	@$(PYTHON3) tests/gpu/__main__.py $(GPU)
+
+gpu-wheels: $(READY) ## lay what holter needs into .wheels, for a GPU machine without a network
+	@for version in 3.11 3.12 3.13; do $(PYTHON) -m pip --disable-pip-version-check download -q --dest .wheels --only-binary :all: \
+		--python-version $$version --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 \
+		msgspec psutil nvidia-ml-py starlette uvicorn zstandard || exit; done
 
 zoo: $(READY) system-packages ## provoke every fault in every mode, say how good the verdicts are, write docs/zoo.md
 	@$(PYTHON) -m tests.zoo --write $(ZOO_ARGS)
@@ -60,8 +90,9 @@ lint: $(READY)
 types: $(READY)
 	@$(PYTHON) -m mypy
 
+# What needs a server of its own is for `make test`.
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) -k 'not postgres' --ignore tests/contract/test_clickhouse.py $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
 	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 3 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)

@@ -42,7 +42,9 @@ ALLOWED_SKIP = "not on this platform:"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
+    if worker := getattr(config, "workerinput", None):
+        begin_elsewhere(config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
+    else:
         # With PYTHONDONTWRITEBYTECODE each of the programs that they start would compile all of it again.
         compileall.compile_dir(SOURCE, quiet=2)
     # No example fails because the machine was busy; and in CI a change is judged by the same ones each time: those that
@@ -56,9 +58,19 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def begin_elsewhere(config: pytest.Config, worker: int, count: int) -> None:
+    """Of several processes each begins with other files: what one has compiled is there when the next comes to it."""
+    if config.args == ["tests"]:
+        # What is named here is taken even where it is to be ignored.
+        ignored = {Path(each).resolve() for each in config.getoption("ignore") or ()}
+        config.args = sorted(str(path) for path in TESTS.glob("[!_]*/") if path not in ignored)
+    first = len(config.args) * worker // count
+    config.args = config.args[first:] + config.args[:first]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, then what waits for processes; the quick ones fill the time at the end."""
-    items.sort(key=lambda item: rank(item.path))
+    items.sort(key=lambda item: (rank(item.path), item.path))
 
 
 def rank(path: Path) -> int:

@@ -67,3 +67,11 @@ def test_the_map_names_every_folder(folder: Path) -> None:
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+CHECKS = SOURCE / "doctor" / "checks"
+
+
+@pytest.mark.parametrize("check", [path.stem for path in sorted(CHECKS.glob("[!_]*.py"))])
+def test_every_check_of_the_doctor_is_in_the_docs(check: str) -> None:
+    assert f"| `{check.replace('_', '-')}` |" in (DOCS / "doctor.md").read_text()

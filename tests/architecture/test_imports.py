@@ -43,6 +43,8 @@ finders = sys.meta_path
 before = [*finders]
 import holter.cli, msgspec
 assert "typing_extensions" not in sys.modules
+waits_for_frameworks = finders.pop(0)
+assert type(waits_for_frameworks).__name__ == "Arrivals"
 assert sys.meta_path is finders and finders == before
 import typing_extensions
 assert msgspec.json.decode(b'{"a": 1}', type=typing_extensions.TypedDict("Row", {"a": typing_extensions.Required[int]}))

@@ -11,7 +11,8 @@ import pytest
 from holter.journal import allowance, frame, lasting, rows
 from holter.journal.decoding import LoggedRow
 from holter.journal.frame import MAGIC, RESIDUE, SYNC, VERSION
-from holter.model.records import FIRST_PACKED, KINDS, LASTING, LOOSE_ROW, NUMBERS, Record
+from holter.model.record import Record
+from holter.model.records import FIRST_PACKED, KINDS, LASTING, LOOSE_ROW, NUMBERS
 from tests.unit.journal.recording import read
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,8 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backg
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser without a window; skips the test where there is none."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    # The same engine without the browser around it, which costs a fifth of the time.
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if found is None:
         pytest.skip("no chromium on this machine")
     arguments = [*ARGUMENTS, f"--disable-features={','.join(FEATURES_OFF)}"]

@@ -9,7 +9,8 @@ from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import CellStarted, Configured, Described, Exited, Finished, Opened, Record
+from holter.model.record import Record
+from holter.model.records import CellStarted, Configured, Described, Exited, Finished, Opened
 from tests.e2e.programs import data_directory, wait_until
 from tests.e2e.servers import Served
 
@@ -48,6 +49,14 @@ def write_run(
     _write(run, {"project": project, "name": run}, config=config, rows=rows, last_words=end)
 
 
+def write_resumed(run: str, *, project: str, attempts: Sequence[range]) -> None:
+    """A run that failed and went on, each attempt with its number as loss: the steps of each attempt."""
+    for number, steps in enumerate(attempts, start=1):
+        rows = [{"train/loss": float(number), "train/acc": 0.1 * number}] * len(steps)
+        words = partial(_end, exit_code=int(number < len(attempts)))
+        _write(run, {"project": project, "name": run}, rows=rows, attempt=(number, steps.start), last_words=words)
+
+
 def write_finished(run: str, *, value: float, config: dict[str, Any] | None = None, **described: Any) -> None:
     """A run whose loss grows by one with each of its five steps, from a value on; `described` has its project."""
     _write(run, {"name": run, **described}, config=config, rows=_five(value), last_words=_end)
@@ -83,7 +92,7 @@ def write_vanished(run: str, *, project: str) -> None:
     writer.close()
 
 
-def _opened(run: str, at_ns: int, writer: str, /) -> Opened:
+def _opened(run: str, at_ns: int, writer: str, /, attempt: int = 1) -> Opened:
     return Opened(
         at_ns=at_ns,
         run=run,
@@ -91,8 +100,9 @@ def _opened(run: str, at_ns: int, writer: str, /) -> Opened:
         host="elsewhere",
         boot_id="b",
         pid=100,
-        process_started=1,
+        process_started=attempt,
         holter="0",
+        attempt=attempt,
     )
 
 
@@ -106,22 +116,23 @@ def _write(
     *,
     config: dict[str, Any] | None = None,
     rows: Sequence[dict[str, float]] = FIVE,
+    attempt: tuple[int, int] = (1, 0),
     last_words: Callable[[int], list[Record]] = lambda at_ns: [],
 ) -> None:
     clock = Clock()
     began_ns = clock.now_ns()
 
     def prologue() -> Iterator[bytes]:
-        yield encode_record(_opened(run, began_ns, "client"))
+        yield encode_record(_opened(run, began_ns, "client", attempt[0]))
         yield from encoder.declarations()
 
     directory = data_directory() / "runs" / run
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     writer = JournalWriter(str(directory), prologue, clock=clock)
     encoder = RowEncoder(writer.append_held)
     writer.record(Described(at_ns=began_ns, started_ns=began_ns, **described))
     writer.record(Configured(at_ns=began_ns, config=config or {}))
-    for step, row in enumerate(rows):
+    for step, row in enumerate(rows, start=attempt[1]):
         encoder.append(row, step, clock.now_ns())
     for record in last_words(clock.now_ns()):
         writer.record(record)

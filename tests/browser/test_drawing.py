@@ -268,5 +268,5 @@ def test_the_curve_that_mattered_runs_into_its_limit_at_the_moment_of_death(watc
     expect(page.get_by_role("region", name="Machine").get_by_role("article").first).to_be_visible()
     wait_until(lambda: words(page, "Open files"))
     assert "limit 64" in words(page, "Open files")
-    expect(page.get_by_role("region", name="Program")).to_contain_text("all of the machine")
+    expect(page.get_by_role("region", name="Program")).to_contain_text("the machine has")
     expect(page.get_by_role("region", name="Machine")).to_contain_text(re.compile(r"full [\d.]+ [GTM]iB"))

@@ -137,8 +137,8 @@ def test_crashes_of_all_projects_are_a_page_from_everywhere(watched: Watched, se
     expect(said).to_contain_text("of 4 runs that ended, 75 %")
     causes = page.get_by_role("region", name="Causes").get_by_role("row")
     expect(causes).to_have_count(3)
-    expect(causes.nth(1)).to_contain_text("GPU out of memory2065 %1new")
-    expect(causes.nth(2)).to_contain_text("GPU fault1135 %2−17 %")
+    expect(causes.nth(1)).to_contain_text("GPU out of memory20 h65 %1new")
+    expect(causes.nth(2)).to_contain_text("GPU fault11 h35 %2−17 %")
     expect(page.get_by_role("img", name=re.compile("Hours lost per week: .* 20 h, .* 5 h"))).to_be_visible()
     expect(page.get_by_role("region", name="Newest deaths").get_by_role("listitem")).to_have_count(3)
     hosts = page.get_by_role("region", name="Hosts with hardware faults").get_by_role("listitem")
@@ -150,7 +150,7 @@ def test_crashes_of_all_projects_are_a_page_from_everywhere(watched: Watched, se
     expect(causes).to_have_count(4)
     page.get_by_role("button", name="By host").click()
     expect(page.get_by_role("region", name="Hosts", exact=True).get_by_role("row").nth(1)).to_contain_text(
-        "gpu-022368 %2"
+        "gpu-0223 h68 %2"
     )
     page.get_by_label("Project").select_option("speech")
     expect(page).to_have_url(re.compile(r"/p/speech/crashes\?weeks=52&by=host"))

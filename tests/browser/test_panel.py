@@ -143,9 +143,10 @@ def test_an_axis_is_an_expression_and_says_what_is_wrong_with_it(page: Page, str
 def test_the_crosshair_is_held_and_its_values_are_a_table(page: Page) -> None:
     page.goto(page.url + "&chart=train/loss&at=400")
     expect(panel(page).get_by_role("heading", name="Values at step 400")).to_be_visible()
-    rows = {row[0].split("\n")[0]: row[1:] for row in table_rows(page)}
-    assert set(rows) == set(RUNS)
-    assert rows["dead"][0].endswith("ended at step 259")
+    found = {row[0].split("\n")[0]: row for row in table_rows(page)}
+    assert set(found) == set(RUNS)
+    assert found["dead"][0].endswith("ended at step 259")
+    rows = {name: row[1:] for name, row in found.items()}
     baseline, fast = float(rows["slow-0"][0]), float(rows["fast-0"][0])
     assert fast - baseline == pytest.approx(float(rows["fast-0"][1].replace("−", "-")), abs=0.002)
     page.keyboard.press("ArrowRight")

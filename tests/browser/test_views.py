@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.gallery import gallery_in
@@ -237,3 +237,26 @@ def test_a_view_that_is_too_long_for_an_address_stays_all_the_same(page: Page, s
     choose(page, "Copy link to this view")
     expect(page.get_by_text("too long for a link")).to_be_visible()
     assert kept(server)[""]["order"] == order
+
+
+def test_an_answer_that_comes_late_changes_nothing_on_the_next_page(page: Page, server: Served) -> None:
+    held: list[Route] = []
+    page.route(
+        re.compile(r"/views(\?|$)"),
+        lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_(),
+    )
+
+    def is_held() -> bool:
+        page.wait_for_timeout(20)  # only then does Playwright hand it over
+        return bool(held)
+
+    size(page, "Large").click()
+    wait_until(is_held)
+    page.get_by_role("link", name="quick", exact=True).first.click()
+    expect(page.get_by_role("heading", name="quick", exact=True)).to_be_visible()
+    with page.expect_response(re.compile(r"/views(\?|$)")):
+        held[0].continue_()
+    wait_until(lambda: kept(server).get("", {}).get("size") == "l")
+    page.wait_for_timeout(100)
+    assert "size=" not in page.url
+    expect(page.get_by_text("Changed elsewhere")).to_have_count(0)

@@ -5,13 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.gallery import gallery_in
 from tests.browser.training import begin, record
 from tests.browser.watched import GONE, Watched
-from tests.e2e.programs import data_directory, wait_until
+from tests.e2e.programs import data_directory, run, wait_until
 from tests.e2e.servers import Served, ui
 from tests.unit.catalog.journals import Journal, dead, named
 
@@ -357,6 +357,9 @@ def test_a_narrow_window_has_everything_below_each_other(workspace: Page, take: 
     expect(row(workspace, "quick")).to_be_visible()
     assert workspace.evaluate("document.documentElement.scrollWidth <= innerWidth")
     take("workspace-narrow")
+    workspace.get_by_role("button", name="Pages").click()
+    workspace.get_by_role("menuitem", name="Sweeps").click()
+    expect(workspace).to_have_url(re.compile("/p/vision/sweeps"))
 
 
 @pytest.mark.parametrize("path", ["/", "/p/vision"])
@@ -368,3 +371,22 @@ def test_screen_readers_and_weak_eyes_find_nothing_serious(watched: Watched, pat
     if path != "/":
         expect(chart(page, "train/loss")).to_be_visible()
     assert serious_findings(page) == []
+
+
+def test_metrics_that_come_while_the_view_is_on_its_way_are_shown(watched: Watched, server: Served) -> None:
+    found = run("import holter; print('id', holter.init(project='late').id)").stdout.split()[1]
+    wait_until(lambda: server.http.get(f"/runs/{found}").status_code == 200)
+    held: list[Route] = []
+    page = watched.page
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile(r"/views\?"), hold)
+    with page.expect_response(re.compile("/fields")):
+        watched.open("/p/late")
+    with page.expect_response(re.compile("/fields")):  # once more, as there are rows
+        run("import holter; run = holter.init(project='late'); run.log({'loss': 1.0})")
+    held[0].continue_()
+    expect(chart(page, "loss")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="loss", exact=True)).to_be_visible()

@@ -21,6 +21,8 @@ _FILE = caught(7, code=2, address=0x7F00, stack_pointer=0x7FFD, mapping="7f00-7f
 
 _TORCH = "unable to allocate shared memory(shm) for file </torch_812_1>: No space left on device (28)"
 
+_TOO_MANY = "unable to open shared memory object </torch_812_1> in read-write mode: Too many open files (24)"
+
 EXAMPLES = [
     Example(evidence(signalled(7, signals=(_MAPPED,)), surroundings=_shm(0)), fires=True),
     Example(evidence(failed("RuntimeError", _TORCH), facts={"packages": {"torch": "2.13.0"}}), fires=True),
@@ -30,4 +32,6 @@ EXAMPLES = [
     Example(evidence(signalled(7, signals=(_MAPPED,)), surroundings=_shm(2**25)), fires=True),
     Example(evidence(signalled(7, signals=(caught(7, sender_pid=5),)), surroundings=_shm(0)), fires=False),
     Example(evidence(exited(1), surroundings=_shm(0)), fires=False),
+    # Each tensor is a file of its own there, and those were too many.
+    Example(evidence(failed("RuntimeError", _TOO_MANY)), fires=False),
 ]

@@ -15,6 +15,10 @@ _NEAR_LIMIT = Surroundings(threads=1023, threads_limit=1024)
 
 _FORKED = failed("BlockingIOError", "[Errno 11] Resource temporarily unavailable", statement="os.fork()")
 
+_MAKE = failed(
+    "subprocess.CalledProcessError", "Command '['make', '-j', '100', 'all']' returned non-zero exit status 2."
+)
+
 EXAMPLES = [
     # Nobody read its exit code, and it had said with which one it left.
     Example(
@@ -53,4 +57,8 @@ EXAMPLES = [
         fires=False,
     ),
     Example(evidence(failed("ValueError", "no"), surroundings=_NEAR_LIMIT), fires=False),
+    # A command of the program says so, and Python only hands on that it failed; or fails for something of its own.
+    Example(evidence(_MAKE, said=(said("/bin/sh: 1: Cannot fork"),)), fires=True),
+    Example(evidence(_MAKE, said=(said("make: *** [Makefile:3: shard24] Error 2"),)), fires=False),
+    Example(evidence(failed("ValueError", "no"), said=(said("/bin/sh: 1: Cannot fork"),)), fires=False),
 ]

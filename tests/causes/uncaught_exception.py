@@ -8,6 +8,8 @@ _NO_KERNEL = "No module named 'ipykernel'"
 
 _POOL = Cause(type="concurrent.futures.process._RemoteTraceback", message="")
 
+_OWN_INTERRUPT = raised("KeyboardInterrupt", "the budget is used up", statement="raise KeyboardInterrupt(text)")
+
 EXAMPLES = [
     Example(evidence(failed("ZeroDivisionError", "division by zero", last_step=41)), fires=True),
     Example(
@@ -49,6 +51,9 @@ EXAMPLES = [
     Example(
         evidence(signalled(2, raised=raised("KeyboardInterrupt", ""), signals=(caught(2, code=128),))), fires=False
     ),
+    # It raised what Ctrl-C raises by a line of its own, and no signal came.
+    Example(evidence(signalled(2, raised=_OWN_INTERRUPT, has_signal_witness=True)), fires=True),
+    Example(evidence(signalled(2, raised=_OWN_INTERRUPT)), fires=False),
     # The program said that all was well before it failed in its last lines.
     Example(
         evidence(failed("ValueError", "after finish", finished=Finished(at_ns=1, exit_code=0, how="finish"))),

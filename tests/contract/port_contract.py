@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from holter.storage.opening import Storage, open_storage
+from holter.storage.places import Places
 
 RUN = "run"
 # The store is the same for all examples: each makes it empty first.
@@ -18,7 +19,7 @@ class PortContract:
     """Gives each test an open storage."""
 
     @pytest.fixture
-    def storage(self, url: str) -> Iterator[Storage]:
+    def storage(self, url: Places | str) -> Iterator[Storage]:
         """Open for the length of a test."""
         opened = open_storage(url)
         yield opened

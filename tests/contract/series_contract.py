@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 from holter.errors import OffsetGap
 from holter.storage.opening import Storage, open_storage
+from holter.storage.places import Places
 from holter.storage.series import Axis, Buckets, Line, Points, SeriesBatch, Window
 from tests.contract.port_contract import PROPERTY, RUN, PortContract
 from tests.contract.processes import PROCESSES, start_process
 from tests.contract.writes import Journal, Write, are_same, expected, long_journals, replay
+from tests.engines.memory import MemorySeries
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -34,7 +37,7 @@ JOURNALS = st.tuples(st.lists(WRITES, max_size=40), st.lists(WRITES, max_size=40
 NEVER = 1_000_000
 
 
-def take_in(url: str, calls: int, *, acknowledged: "Connection[int, int]") -> None:
+def take_in(url: Places | str, calls: int, *, acknowledged: "Connection[int, int]") -> None:
     """Append until so many calls are made; nothing of the process is closed or put away."""
     series, left = open_storage(url).series, calls
     append = series.append
@@ -70,44 +73,8 @@ def check_buckets(found: Buckets, points: Points, *, count: int) -> None:
         assert found.marks[number] == sum(bit for bit, is_there in zip((1, 2, 4), kinds, strict=True) if is_there)
 
 
-class SeriesContract(PortContract):
-    """The port `SeriesStore`."""
-
-    @given(journals=JOURNALS, cuts=st.lists(st.integers(0, 400), max_size=6), synced=st.integers(0, 3))
-    @PROPERTY
-    def test_the_last_write_wins_however_the_writes_come(
-        self, storage: Storage, journals: list[Journal], *, cuts: list[int], synced: int
-    ) -> None:
-        run = RUN
-        storage.series.delete(run)
-        for journal in journals:
-            places = sorted({0, journal.end, *(cut for cut in cuts if cut < journal.end)})
-            for number, (start, stop) in enumerate(itertools.pairwise(places)):
-                storage.series.append(journal.batch(run, start=max(0, start - 25), stop=stop))
-                if number % 4 == synced:
-                    storage.series.sync(run)
-        for key in ("a", "b", "c"):
-            assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
-        counted = storage.series.count_keys([run, "nobody"])
-        storage.series.sync(run)
-        for key in ("a", "b", "c"):
-            assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
-        infos = {info.key: info.points for info in storage.series.list_series(run)}
-        assert infos == {key: len(wanted) for key in ("a", "b", "c") if (wanted := expected(journals, key))}
-        assert counted == storage.series.count_keys([run, "nobody"]) == dict.fromkeys(infos, 1)
-
-    @given(journals=JOURNALS, count=st.integers(1, 12), ends=st.tuples(STEPS, STEPS))
-    @PROPERTY
-    def test_buckets_are_exact_for_what_they_cover(
-        self, storage: Storage, journals: list[Journal], *, count: int, ends: tuple[int, int]
-    ) -> None:
-        run = RUN
-        storage.series.delete(run)
-        replay(storage.series, run, journals=journals, rows_at_once=9)
-        for first, last in [(None, None), (min(ends), max(ends))]:
-            points = storage.series.points(Line(run, "a"), first=first, last=last)
-            [found] = storage.series.buckets([Line(run, "a")], Window(count, "step", first, last))
-            check_buckets(found, points, count=count)
+class SeriesExamplesContract(PortContract):
+    """The port `SeriesStore`, in examples."""
 
     @pytest.mark.parametrize("is_synced", [False, True])
     def test_an_attempt_that_logs_the_last_tenth_again_replaces_it(self, storage: Storage, is_synced: bool) -> None:
@@ -167,7 +134,7 @@ class SeriesContract(PortContract):
             storage.series.append(journal.batch(RUN, start=200, stop=300))
         assert refused.value.have == 100
 
-    def test_what_is_synced_need_not_be_appended_again(self, storage: Storage, url: str) -> None:
+    def test_what_is_synced_need_not_be_appended_again(self, storage: Storage, url: Places | str) -> None:
         journals = long_journals()
         replay(storage.series, RUN, journals=journals)
         storage.series.sync()
@@ -198,11 +165,51 @@ class SeriesContract(PortContract):
         assert storage.series.list_series(RUN) == []
 
 
+class SeriesContract(SeriesExamplesContract):
+    """The port `SeriesStore`, in examples and whatever else there may be."""
+
+    @given(journals=JOURNALS, cuts=st.lists(st.integers(0, 400), max_size=6), synced=st.integers(0, 3))
+    @PROPERTY
+    def test_the_last_write_wins_however_the_writes_come(
+        self, storage: Storage, journals: list[Journal], *, cuts: list[int], synced: int
+    ) -> None:
+        run = RUN
+        storage.series.delete(run)
+        for journal in journals:
+            places = sorted({0, journal.end, *(cut for cut in cuts if cut < journal.end)})
+            for number, (start, stop) in enumerate(itertools.pairwise(places)):
+                storage.series.append(journal.batch(run, start=max(0, start - 25), stop=stop))
+                if number % 4 == synced:
+                    storage.series.sync(run)
+        for key in ("a", "b", "c"):
+            assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
+        counted = storage.series.count_keys([run, "nobody"])
+        storage.series.sync(run)
+        for key in ("a", "b", "c"):
+            assert are_same(storage.series.points(Line(run, key)), expected(journals, key))
+        infos = {info.key: info.points for info in storage.series.list_series(run)}
+        assert infos == {key: len(wanted) for key in ("a", "b", "c") if (wanted := expected(journals, key))}
+        assert counted == storage.series.count_keys([run, "nobody"]) == dict.fromkeys(infos, 1)
+
+    @given(journals=JOURNALS, count=st.integers(1, 12), ends=st.tuples(STEPS, STEPS))
+    @PROPERTY
+    def test_buckets_are_exact_for_what_they_cover(
+        self, storage: Storage, journals: list[Journal], *, count: int, ends: tuple[int, int]
+    ) -> None:
+        run = RUN
+        storage.series.delete(run)
+        replay(storage.series, run, journals=journals, rows_at_once=9)
+        for first, last in [(None, None), (min(ends), max(ends))]:
+            points = storage.series.points(Line(run, "a"), first=first, last=last)
+            [found] = storage.series.buckets([Line(run, "a")], Window(count, "step", first, last))
+            check_buckets(found, points, count=count)
+
+
 class SeriesSurvivalContract(PortContract):
     """The same port when processes die, or share a place."""
 
     @pytest.mark.parametrize("calls", [0, 1, 4, 9, 14, 16])
-    def test_after_kill_9_between_two_calls_nothing_is_lost_or_doubled(self, url: str, calls: int) -> None:
+    def test_after_kill_9_between_two_calls_nothing_is_lost_or_doubled(self, url: Places | str, calls: int) -> None:
         _, acknowledged = PROCESSES.Pipe(duplex=False)
         died = start_process(take_in, url, calls, acknowledged=acknowledged)
         died.join()
@@ -210,7 +217,7 @@ class SeriesSurvivalContract(PortContract):
         self._check_after_death(url)
 
     @pytest.mark.parametrize("acknowledged", [2, 7, 12])
-    def test_after_kill_9_from_outside_nothing_is_lost_or_doubled(self, url: str, acknowledged: int) -> None:
+    def test_after_kill_9_from_outside_nothing_is_lost_or_doubled(self, url: Places | str, acknowledged: int) -> None:
         ours, theirs = PROCESSES.Pipe(duplex=False)
         child = start_process(take_in, url, NEVER, acknowledged=theirs)
         theirs.close()  # where it ends too early, we hear that
@@ -220,7 +227,7 @@ class SeriesSurvivalContract(PortContract):
         child.join()
         self._check_after_death(url)
 
-    def _check_after_death(self, url: str) -> None:
+    def _check_after_death(self, url: Places | str) -> None:
         storage = open_storage(url)
         try:
             journals = long_journals()
@@ -231,7 +238,7 @@ class SeriesSurvivalContract(PortContract):
         finally:
             storage.close()
 
-    def test_two_that_have_the_same_place_open_do_each_other_no_harm(self, storage: Storage, url: str) -> None:
+    def test_two_that_have_the_same_place_open_do_each_other_no_harm(self, storage: Storage, url: Places | str) -> None:
         journals, other = long_journals(), open_storage(url)
         try:
             for rows in (300, 700):
@@ -245,3 +252,61 @@ class SeriesSurvivalContract(PortContract):
                 assert are_same(each.series.points(Line(RUN, "acc")), expected(journals, "acc"))
         finally:
             other.close()
+
+
+class SeriesAgreementContract(PortContract):
+    """The same port beside the plain engine, which is asked the same after the same work."""
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_any_work_has_the_same_result_as_in_the_plain_engine(self, storage: Storage, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        plain = MemorySeries()
+        journals = [random_journal(name * 32, random) for name in "ab"]
+        for start, stop, journal in random_order(journals, random):
+            for each in (storage.series, plain):
+                each.append(journal.batch(RUN, start=start, stop=stop))
+                each.append(journal.batch(f"{RUN}-2", start=start, stop=stop))
+        runs = [RUN, f"{RUN}-2", "nobody"]
+        assert storage.series.count_keys(runs) == plain.count_keys(runs)
+        assert [storage.series.list_series(run) for run in runs] == [plain.list_series(run) for run in runs]
+        lines = [Line(run, key, len(run)) for run in runs for key in ("a", "b", "c")]
+        for line in lines:
+            assert are_same(storage.series.points(line), listed(plain.points(line)))
+        axes: tuple[Axis, Axis] = ("step", "time")
+        for axis, (count, *ends) in itertools.product(axes, ((5, None, None), (7, 100, 400), (5_000, None, None))):
+            window = Window(count, axis, *ends)
+            for line, one, other in zip(
+                lines, storage.series.buckets(lines, window), plain.buckets(lines, window), strict=True
+            ):
+                assert one.counts.sum() == other.counts.sum()
+                if axis == "step":
+                    check_buckets(one, plain.points(line, first=window.first, last=window.last), count=count)
+                if count == 5_000:  # each point has a bucket of its own
+                    for name in Buckets.__struct_fields__:
+                        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def random_journal(name: str, random: np.random.Generator) -> Journal:
+    """Steps in any order and again, times that stand still, and all that a number can be."""
+    writes = []
+    for number in range(700):
+        keys = (("a",), ("a", "b"), ("c", "b"))[random.integers(3)]
+        odd = (float("nan"), float("inf"), float("-inf"), 1e308, -0.0)
+        values = tuple(odd[random.integers(5)] if random.random() < 0.1 else random.normal() for _ in keys)
+        writes.append(Write(keys, int(random.integers(-50, 500)), number // 3 + int(random.integers(3)), values))
+    return Journal(name, writes)
+
+
+def random_order(journals: list[Journal], random: np.random.Generator) -> Iterator[tuple[int, int, Journal]]:
+    """Batches that overlap, of one journal or another."""
+    have = dict.fromkeys(range(len(journals)), 0)
+    while open_ones := [number for number, journal in enumerate(journals) if have[number] < journal.end]:
+        number = open_ones[random.integers(len(open_ones))]
+        stop = min(have[number] + int(random.integers(1, 3_000)), journals[number].end)
+        yield max(0, have[number] - 35), stop, journals[number]
+        have[number] = stop
+
+
+def listed(points: Points) -> list[tuple[int, int, float]]:
+    """Step, time and value of each point."""
+    return list(zip(points.steps.tolist(), points.at_ns.tolist(), points.values.tolist(), strict=True))

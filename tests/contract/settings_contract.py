@@ -33,6 +33,12 @@ class SettingsContract(PortContract):
         assert storage.settings.get("vision", "ada") == {"now": {"sort": "ada's"}}
         assert storage.settings.get("vision", "nobody") == {}
 
+    def test_all_who_have_set_something_are_known(self, storage: Storage) -> None:
+        assert storage.settings.owners() == []
+        for project, owner in (("vision", "bob"), ("text", "ada"), ("vision", "ada"), ("vision", "ada")):
+            storage.settings.merge(project, owner, changes={"now": {"sort": "name"}})
+        assert storage.settings.owners() == [("text", "ada"), ("vision", "ada"), ("vision", "bob")]
+
     def test_what_somebody_does_with_an_answer_changes_nothing(self, storage: Storage) -> None:
         storage.settings.merge("vision", "ada", changes={"now": {"sort": "name"}})["now"]["sort"] = "changed"
         storage.settings.get("vision", "ada").clear()

@@ -10,6 +10,7 @@ import pytest
 from holter.model.run_row import RunRow
 from holter.storage.console import ConsoleBatch, ConsoleRange, Event
 from holter.storage.opening import Storage, open_storage
+from holter.storage.places import Places
 from tests.contract.port_contract import RUN, PortContract
 from tests.contract.processes import start_process
 
@@ -33,7 +34,7 @@ CALLS: tuple[Callable[[Storage], object], ...] = (
 """What a server does while it takes a run in; each of it may come again."""
 
 
-def die_after(url: str, calls: int) -> None:
+def die_after(url: Places | str, calls: int) -> None:
     """Make some of the calls; nothing of the process is closed or put away."""
     storage = open_storage(url)
     for call in CALLS[:calls]:
@@ -45,7 +46,9 @@ class SurvivalContract(PortContract):
     """The ports beside the series."""
 
     @pytest.mark.parametrize("calls", range(len(CALLS) + 1))
-    def test_after_kill_9_between_two_calls_all_can_be_repeated_and_is_there_once(self, url: str, calls: int) -> None:
+    def test_after_kill_9_between_two_calls_all_can_be_repeated_and_is_there_once(
+        self, url: Places | str, calls: int
+    ) -> None:
         died = start_process(die_after, url, calls)
         died.join()
         assert died.exitcode == -signal.SIGKILL

@@ -81,6 +81,7 @@ ALSO_SAY = {
     "signal-of-child": "child-lost child-spoken-of command-of-child exit-spoken-of",
     "command-of-child": "child-lost child-spoken-of exit-spoken-of signal-of-child",
     "pids": "exit-spoken-of",
+    "number": "exit-spoken-of",
     "negative-number": "exit-spoken-of",
     "child-spoken-of": "child-lost exit-spoken-of signal-of-child",
     "exit-spoken-of": "child-lost child-spoken-of command-failed signal-of-child",

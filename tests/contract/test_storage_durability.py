@@ -17,7 +17,7 @@ from holter.model.clock import Clock
 from holter.model.run_row import RunRow
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
-from holter.storage.embedded.database import Database
+from holter.storage.embedded.database import SqliteDatabase
 from holter.storage.opening import Storage, load_engine, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
@@ -94,26 +94,26 @@ def test_another_process_sees_what_was_synced(tmp_path: Path) -> None:
 
 def test_an_old_schema_is_brought_forward_with_its_data(tmp_path: Path) -> None:
     first = "CREATE TABLE thing (name TEXT)"
-    old = Database(str(tmp_path / "x.db"), [first])
+    old = SqliteDatabase(str(tmp_path / "x.db"), [first])
     with old.write() as connection:
         connection.execute("INSERT INTO thing VALUES ('kept')")
     old.close()
     second = "ALTER TABLE thing ADD COLUMN size INTEGER DEFAULT 7; CREATE INDEX thing_size ON thing (size)"
     for _ in range(2):
-        new = Database(str(tmp_path / "x.db"), [first, second])
+        new = SqliteDatabase(str(tmp_path / "x.db"), [first, second])
         with new.read() as connection:
             assert connection.execute("SELECT name, size FROM thing").fetchall() == [("kept", 7)]
         new.close()
     with pytest.raises(NewerStorage, match="version 2"):
-        Database(str(tmp_path / "x.db"), [first])
+        SqliteDatabase(str(tmp_path / "x.db"), [first])
 
 
 def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
     first = "CREATE TABLE thing (name TEXT)"
-    Database(str(tmp_path / "x.db"), [first]).close()
+    SqliteDatabase(str(tmp_path / "x.db"), [first]).close()
     with pytest.raises(Exception, match="nonsense"):
-        Database(str(tmp_path / "x.db"), [first, "CREATE TABLE more (a TEXT); nonsense"])
-    Database(str(tmp_path / "x.db"), [first, "CREATE TABLE more (a TEXT)"]).close()
+        SqliteDatabase(str(tmp_path / "x.db"), [first, "CREATE TABLE more (a TEXT); nonsense"])
+    SqliteDatabase(str(tmp_path / "x.db"), [first, "CREATE TABLE more (a TEXT)"]).close()
 
 
 @pytest.mark.parametrize("name", ["runs.db", "series.db", "console.db", "blobs.db"])

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,8 +28,7 @@ class Death(NamedTuple):
 
 
 def kill_busy(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    time.sleep(0.3)
+    kernel.begin(BUSY, until="step 3")
     kernel.kill()
 
 
@@ -48,8 +46,7 @@ def shut_down_busy(kernel: Kernel) -> None:
 
 
 def terminate_busy(kernel: Kernel) -> None:
-    kernel.begin(BUSY)
-    time.sleep(0.3)
+    kernel.begin(BUSY, until="step 3")
     subprocess.run(["sh", "-c", f"kill {kernel.pid}"], check=True)
     kernel.dies()
 

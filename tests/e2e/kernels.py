@@ -75,12 +75,12 @@ class Kernel:
         answer.status = reply["content"]["status"]
         return answer
 
-    def begin(self, code: str) -> None:
-        """Run a cell that prints `ready` when it has come so far, and does not end by itself."""
+    def begin(self, code: str, *, until: str = "ready") -> None:
+        """Run a cell that prints this when it has come so far, and does not end by itself."""
         # Or the kernel would drop what it is told soon after the cell was interrupted.
         self.client.execute(code, stop_on_error=False)
         deadline, heard = time.monotonic() + ANSWER_WITHIN_S, ""
-        while "ready" not in heard:
+        while until not in heard:
             assert time.monotonic() < deadline, heard
             message = self.client.get_iopub_msg(timeout=ANSWER_WITHIN_S)
             if message["msg_type"] == "stream":

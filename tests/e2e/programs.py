@@ -13,7 +13,7 @@ from holter.catalog.catalog import Catalog
 from holter.catalog.read.loaded_run import LoadedRun
 from holter.journal.decoding import LoggedRow
 from holter.journal.rundir import list_segments
-from holter.model.records import Record
+from holter.model.record import Record
 from tests.unit.journal.recording import read
 
 
@@ -50,11 +50,11 @@ def data_directory() -> Path:
     return Path(os.environ["HOLTER_DIR"])
 
 
-def only_run() -> LoadedRun:
+def only_run(*, patience_s: float = 60.0) -> LoadedRun:
     """The one run that there is, as `holter why` would load it. Its sidecar may be slow on a busy machine."""
     catalog = Catalog(str(data_directory()))
     (row,) = catalog.rows()
-    return catalog.load(row.id, patience_s=60.0)
+    return catalog.load(row.id, patience_s=patience_s)
 
 
 def records(directory: str, writer: str = "client") -> list[Record | LoggedRow]:
@@ -90,16 +90,23 @@ def sidecars(directory: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                command = (entry / "cmdline").read_bytes()
-                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                command = _command_of(entry)
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
             except (OSError, ValueError):  # gone meanwhile
                 continue
-            if b"holter.sidecar" in command and directory.encode() in command and state != "Z":
+            if b"holter.sidecar" in command and directory.encode() in command:
                 parents[int(entry.name)] = (int(parent), command)
     # A process that is about to become another one still has the command line of its parent.
     return sorted(
         pid for pid, (parent, command) in parents.items() if parent not in parents and b"/bin/sh" not in command
     )
+
+
+def _command_of(process: Path) -> bytes:
+    """Empty once all of its threads have gone: only then is closed what it had open."""
+    if command := (process / "cmdline").read_bytes():
+        return command
+    return next(filter(None, ((thread / "cmdline").read_bytes() for thread in (process / "task").iterdir())), b"")
 
 
 def wait_for_cause(cause: str, within_s: float = 60.0) -> None:

@@ -3,15 +3,33 @@
 import os
 import time
 
+import holter
+from tests.e2e.programs import rows
+
 WITHIN_S = 60.0
 
 
 def wait_until_seen(*pids: int) -> None:
-    """Until some sidecar holds a descriptor of each of these processes, by which it hears of their ends."""
+    """Until the sidecar holds a descriptor of each process, by which it hears of its end, and its name.
+
+    At its first look a child may not be its program yet: the name is that of the tick after it.
+    """
     deadline = time.monotonic() + WITHIN_S
     while not {f"Pid:\t{pid}" for pid in pids} <= _held_by_sidecars():
         assert time.monotonic() < deadline, f"no sidecar has seen {pids}"
         time.sleep(0.05)
+    wait_for_looks(2)
+
+
+def wait_for_looks(times: int) -> None:
+    """Until the sidecar has looked so many times more."""
+    assert holter.run is not None
+    directory = holter.run.dir
+    deadline = time.monotonic() + WITHIN_S
+    looks = len(rows(directory, "sidecar")) + times
+    while len(rows(directory, "sidecar")) < looks:
+        assert time.monotonic() < deadline, "the sidecar has stopped looking"
+        time.sleep(0.1)
 
 
 def wait_for_child_of(pid: int) -> int:

@@ -19,7 +19,7 @@ from holter.wire.binary_columns import decode_tables
 from tests.e2e.programs import data_directory, wait_until
 
 API = "/api/v1"
-STARTS_WITHIN_S = 30.0
+STARTS_WITHIN_S = 120.0
 
 
 class Served:
@@ -30,7 +30,12 @@ class Served:
         self.output = output
         self.home = os.environ.get("HOLTER_DIR", "")
         """Where programs record that are started in the same environment."""
-        wait_until(lambda: self._address() or process.poll() is not None, within_s=STARTS_WITHIN_S)
+        try:
+            wait_until(lambda: self._address() or process.poll() is not None, within_s=STARTS_WITHIN_S)
+        except AssertionError as error:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"it does not answer: {output.read_text()}") from error
         assert process.poll() is None, output.read_text()
         self.address = self._address()
         self.key = key or self._key()
@@ -71,7 +76,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

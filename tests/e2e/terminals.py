@@ -12,9 +12,12 @@ import threading
 import time
 from collections.abc import Sequence
 
+LAST = b"\0the program has ended\0"
+"""Shown behind all that the program had printed: a terminal hands on what it got some moments later."""
 # Leads the session as a shell would: starts the program, tells its exit code, and stays until its input is closed.
-LEADER = """
+LEADER = f"""
 import fcntl, os, signal, sys, termios
+LAST = {LAST!r}
 os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP):
@@ -24,6 +27,10 @@ default = [signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP, signal.
 pid = os.posix_spawnp(command[0], command, os.environ, setsigdef=default)
 os.write(int(report), b"%d " % pid)
 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+try:
+    os.write(1, LAST)
+except OSError:
+    pass  # the terminal is gone
 os.write(int(report), b"%d" % (code if code >= 0 else 128 - code))
 os.close(int(report))
 os.read(int(control), 1)
@@ -61,7 +68,7 @@ class Terminal:
             os.kill(self.pid, signal.SIGKILL)
         os.close(self._control)
         os.close(self._report)
-        self._leader.wait(10)
+        self._leader.wait(60)
         os.close(self.master)
 
     def type(self, keys: bytes) -> None:
@@ -79,10 +86,13 @@ class Terminal:
     def wait(self, settle_s: float = 0.05) -> int:
         """The exit code as a shell would see it; returns when nothing more was shown for so long."""
         code = int(self._read_report(b""))
+        while LAST not in self.shown and self._reader.is_alive():
+            time.sleep(0.01)
         shown = -1
         while len(self.shown) != shown:
             shown = len(self.shown)
             time.sleep(settle_s)
+        self.shown = self.shown.replace(LAST, b"")
         return code
 
     def _read_report(self, end: bytes) -> bytes:

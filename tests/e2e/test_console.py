@@ -360,11 +360,11 @@ def test_tail_on_a_terminal_leaves_a_progress_bar_a_progress_bar(tmp_path: Path)
 
 
 def test_the_console_of_a_run_under_holter_has_times_and_streams() -> None:
-    source = "import os, time\nos.write(1, b'out'); time.sleep(0.2); os.write(2, b'err')"
+    source = "import os, time\nos.write(1, b'out'); time.sleep(1); os.write(2, b'err')"
     run_piped([*UNDER_HOLTER, *python(source)])
     first, second = ConsoleReader(str(directory())).hear()
     assert [(each.stream, each.data) for each in (first, second)] == [(1, b"out"), (2, b"err")]
-    assert 0.15e9 < second.at_ns - first.at_ns < 5e9
+    assert 0.1e9 < second.at_ns - first.at_ns < 60e9  # what reads them may have been late for the first
 
 
 def test_a_sidecar_that_scrubs_leaves_soon() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from holter.errors import NotSynced
 from holter.journal import segment
-from holter.server.ingest.received import Part, ReceivedRuns
+from holter.storage.files.received import ReceivedRuns
+from holter.storage.journals import Part
 from tests.clocks import FakeClock
 from tests.e2e.test_full_disk import MIB, mount, unmount
 from tests.unit.journal.recording import Recording, read_rows

@@ -17,7 +17,8 @@ from holter.journal.digest import digest
 from holter.journal.filesystem import keeps_reservations
 from holter.journal.reader import scan
 from holter.journal.rundir import list_segments
-from holter.model.records import Lost, Record
+from holter.model.record import Record
+from holter.model.records import Lost
 from tests.e2e.programs import sidecars, wait_until
 from tests.unit.journal.recording import read
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.kernel_deaths import BUSY, DEATHS, ENDS_WELL, OPEN, STUBBORN, kill_busy
 from tests.e2e.kernels import Kernel, kernel_in
-from tests.e2e.programs import only_run
+from tests.e2e.programs import only_run, rows, wait_until
 from tests.zoo.cgroups import Cgroup, make_cgroup
 
 LIMIT_BYTES = 400 << 20
@@ -59,7 +59,8 @@ def test_a_kernel_that_ran_out_of_its_memory_shows_the_curve_against_the_limit(s
     with kernel_in(tmp_path) as kernel:
         small.procs.write_text(str(kernel.pid))
         kernel.run(OPEN)
-        kernel.run("held = []; time.sleep(2.2)")
+        kernel.run("held = []")
+        wait_until(lambda: len(rows(only_run().row.directory, "sidecar")) >= 3)
         kernel.client.execute("while True:\n    held.append(bytearray(4 << 20)); time.sleep(0.02)")
         kernel.dies()
     assert state_of_only_run() == ("crashed", "cgroup-out-of-memory")

@@ -143,7 +143,7 @@ for step in range(200):
         holter.log.flush()
 """
 WELL = {
-    "a row at every step": (EVERY_STEP, 400, {"loss", "spread", "values"}, 399),
+    "a row at every step": (EVERY_STEP, 400, {"loss", "spread"}, 399),
     "batches with their step": (BATCHED, 200 * 17, {"epoch_loss", *(f"batch/{n}" for n in range(16))}, 199),
     "commit=False and flush()": (EXPLICIT, 200 * 3, {"train/loss", "val/loss", "epoch"}, 199),
 }

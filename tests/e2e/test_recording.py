@@ -174,20 +174,21 @@ def test_what_has_no_place_in_a_row_is_described_and_said_once() -> None:
     assert all(line.startswith("holter: ") for line in program.stderr.splitlines())
     assert program.stderr.count("'object' is a type") == 1
     assert "log() takes a dict" in program.stderr
-    assert "a step must be a whole number" in program.stderr
+    assert "step 'soon' (str) is no whole number" in program.stderr
+    assert "its row is recorded as the next one, step 8" in program.stderr
     found = rows(only_run().row.directory)
-    assert [len(row.values) for row in found] == [3, 3, 3, 3, 3, 3, 100_000, 1]
+    assert [len(row.values) for row in found] == [3, 3, 3, 3, 3, 3, 100_000, 1, 1]
     assert len(str(found[1].values["text"])) == 65_536
     assert found[1].values["7"] == 1
 
 
-def test_a_step_out_of_range_is_said_once_and_costs_only_its_own_row() -> None:
+def test_a_step_out_of_range_is_said_once_and_its_row_has_the_next_one() -> None:
     program = run(
         """
         import holter
         run = holter.init()
         for step in (2**63 - 1, -(2**63), 2**62, -(2**62), 2**63, 2**200, 10**5000, 1e300):
-            run.log({"lost": 1}, step=step)
+            run.log({"given": 1}, step=step)
         run.log({"next": 1})
         run.log({"below": 1}, step=-5)
         run.log({"last": 1}, step=2**62 - 1, commit=True)
@@ -198,11 +199,12 @@ def test_a_step_out_of_range_is_said_once_and_costs_only_its_own_row() -> None:
         HOLTER_STRICT="",
     )
     assert program.returncode == 0
-    assert program.stderr.count("is out of range") == 1
+    assert program.stderr.count("is no whole number from") == 2  # the second time because no step was left
     assert "9223372036854775807" in program.stderr
     found = rows(only_run().row.directory)
     assert [(row.step, *row.values) for row in found] == [
-        (0, "next"),
+        *((at, "given") for at in range(8)),
+        (8, "next"),
         (-5, "below"),
         (2**62 - 1, "last"),
         (-(2**62) + 1, "first"),
@@ -595,7 +597,7 @@ def test_a_program_behaves_the_same_with_and_without_holter(name: str, tmp_path:
 
 def test_an_init_before_the_sidecar_can_start_is_not_slower(tmp_path: Path) -> None:
     slow = tmp_path / "python"
-    slow.write_text("#!/bin/sh\nsleep 5\n")
+    slow.write_text("#!/bin/sh\nexec sleep 40\n")
     slow.chmod(0o755)
     program = run(
         f"""
@@ -609,7 +611,7 @@ def test_an_init_before_the_sidecar_can_start_is_not_slower(tmp_path: Path) -> N
         print(time.monotonic() - began)
         """
     )
-    assert max(map(float, program.stdout.split())) < 2.0
+    assert max(map(float, program.stdout.split())) < 30
 
 
 def test_an_interpreter_that_is_not_there_costs_only_the_sidecar() -> None:
@@ -624,13 +626,13 @@ def test_finish_returns_within_its_deadline_when_the_disk_hangs() -> None:
         import time, holter
         from holter.journal.segment import MappedSegment, WrittenSegment
         run = holter.init()
-        MappedSegment.close = WrittenSegment.close = lambda self, end: time.sleep(30)
+        MappedSegment.close = WrittenSegment.close = lambda self, end: time.sleep(50)
         began = time.monotonic()
         run.finish()
         print(time.monotonic() - began, flush=True)
         """
     )
-    assert float(program.stdout) < 3.0
+    assert float(program.stdout) < 40
 
 
 def test_a_forked_child_that_logs_gets_its_own_journal_in_the_same_run() -> None:
@@ -759,7 +761,7 @@ def test_a_stopped_or_dead_sidecar_changes_nothing_for_the_program() -> None:
         os.kill(sidecar, signal.SIGSTOP)
         try:
             finish_s = float(program.stdout.readline())
-            assert program.wait(20) == 0
+            assert program.wait(60) == 0
         finally:
             os.kill(sidecar, signal.SIGKILL)
     assert finish_s < 20
@@ -785,7 +787,7 @@ def test_finished_is_the_last_record_of_a_run_that_ended_in_order() -> None:
 def test_what_holter_could_not_store_is_noted_in_the_journal() -> None:
     run("import holter\nwith holter.init() as run: run.log({'x': object()})")
     (note,) = only_run().said(Noted)
-    assert "'x' is a object" in note.text
+    assert "'x' is an object" in note.text
 
 
 def test_import_time_stays_out_of_the_way() -> None:

@@ -41,7 +41,7 @@ def test_where_the_server_can_not_be_reached_it_says_how_many_wait() -> None:
 
 def test_without_a_server_it_says_how_many_there_are() -> None:
     done = run('import holter; holter.init().log({"loss": 1.0})', HOLTER_QUIET="")
-    assert " s with 1 rows; `holter show" in done.stderr
+    assert " s with 1 row; `holter show" in done.stderr
 
 
 def test_holter_run_says_it_for_its_command(tmp_path: Path) -> None:

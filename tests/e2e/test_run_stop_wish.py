@@ -48,7 +48,7 @@ def ask(server: Served) -> None:
 def test_a_command_that_knows_nothing_of_holter_is_interrupted(server: Served) -> None:
     program = launch("--allow-stop", "--", sys.executable, "-c", WAITS.format(60))
     ask(server)
-    _, errors = program.communicate(timeout=20)
+    _, errors = program.communicate(timeout=60)
     assert program.returncode == 128 + signal.SIGINT
     assert "KeyboardInterrupt" in errors
     assert errors.count("to stop: enough; interrupting the command") == 1
@@ -60,7 +60,7 @@ def test_what_a_shell_started_is_interrupted_as_by_ctrl_c(server: Served) -> Non
     script = f'{sys.executable} -c "{WAITS.format(60)}"; echo code $?; exit 5'
     program = launch("--allow-stop", "--", "bash", "-c", f"trap 'echo trapped' INT\n{script}")
     ask(server)
-    out, _ = program.communicate(timeout=20)
+    out, _ = program.communicate(timeout=60)
     assert "trapped" in out
     assert "code 130" in out
     assert program.returncode == 5
@@ -69,7 +69,7 @@ def test_what_a_shell_started_is_interrupted_as_by_ctrl_c(server: Served) -> Non
 def test_without_leave_it_goes_on_and_the_terminal_says_so(server: Served) -> None:
     program = launch("--", sys.executable, "-c", WAITS.format(4))
     ask(server)
-    _, errors = program.communicate(timeout=20)
+    _, errors = program.communicate(timeout=60)
     assert program.returncode == 0
     assert "to stop: enough; it goes on, because --allow-stop was not given" in errors
 
@@ -86,7 +86,7 @@ def test_a_command_in_the_background_which_ignores_ctrl_c_is_terminated(server: 
     in_background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
     program = launch("--allow-stop", "--", sys.executable, "-c", WAITS.format(60), before=in_background)
     ask(server)
-    program.communicate(timeout=20)
+    program.communicate(timeout=60)
     assert program.returncode == 128 + signal.SIGTERM
 
 

@@ -101,7 +101,7 @@ def test_without_a_terminal_a_command_may_be_stopped_and_killed(target: int, tmp
         time.sleep(0.3)
         assert state_of(launcher.pid) == "S"
         os.kill(pid, signal.SIGKILL)
-        assert launcher.wait(10) == 137
+        assert launcher.wait(60) == 137
     assert only_run().row.state == "crashed"
 
 
@@ -111,7 +111,7 @@ def test_without_a_terminal_a_command_may_be_stopped_and_continued(tmp_path: Pat
         os.kill(pid, signal.SIGSTOP)
         wait_until(lambda: state_of(pid) == "T")
         os.kill(pid, signal.SIGCONT)
-        assert launcher.communicate(timeout=20)[0] == b"over\n"
+        assert launcher.communicate(timeout=60)[0] == b"over\n"
     assert launcher.returncode == 3
 
 

@@ -146,7 +146,14 @@ def test_all_about_a_run(server: Served) -> None:
     keys = {each["key"]: each["points"] for each in server.get(f"/runs/{run_id}/keys")["keys"]}
     assert (keys["loss"], keys["odd"]) == (100, 100)
     assert any(key.startswith("system/") for key in keys) or len(keys) == 2
-    assert {"key": "loss", "runs": 1, "is_counter": False} in server.get("/keys", project="mnist")["keys"]
+    assert {
+        "key": "loss",
+        "runs": 1,
+        "is_counter": False,
+        "x_axis": "",
+        "is_hidden": False,
+        "better": "",
+    } in server.get("/keys", project="mnist")["keys"]
     verdict = server.get(f"/runs/{run_id}/verdict")
     told = json.loads(holter("why", run_id, "--json").stdout)
     assert (verdict["cause"], verdict["title"]) == (told["cause"], told["title"])
@@ -368,7 +375,7 @@ def test_of_several_that_begin_at_once_for_the_same_runs_one_serves_and_the_othe
     finally:
         for each in started:
             each.terminate()
-            each.wait(20)
+            each.wait(60)
     assert "Traceback" not in "".join(output.read_text() for output in outputs)
 
 
@@ -389,7 +396,7 @@ def test_ctrl_c_ends_it_cleanly_also_with_open_streams(server: Served) -> None:
     with stream(server) as live:
         live.next()
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(15) == 0
+        assert server.process.wait(60) == 0
     assert "Traceback" not in server.output.read_text()
 
 

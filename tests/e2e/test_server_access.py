@@ -216,7 +216,7 @@ def test_a_cookie_of_the_ui_survives_its_restart() -> None:
 
 def raw(server: Served, path: str) -> tuple[int, bytes]:
     """Ask for a path exactly as it is written."""
-    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=60)
     try:
         connection.putrequest("GET", path)
         connection.putheader("authorization", f"Bearer {server.key}")
@@ -302,7 +302,7 @@ def test_a_packed_body_that_grows_without_end_is_refused(server: Served) -> None
 
 def test_headers_without_end_are_refused(server: Served) -> None:
     host, port = urlsplit(server.address).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as client:
+    with socket.create_connection((host, int(port)), timeout=60) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         try:
             for _ in range(100):

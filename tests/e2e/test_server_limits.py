@@ -25,6 +25,7 @@ from holter.server.security.limits import Limiter, Rate
 from holter.server.serving import PatientProtocol, listen
 from holter.server.transport import answering
 from holter.server.transport.routing import PREFIX, Route
+from holter.storage.places import Places
 from holter.wire.batches import Head, encode_batch
 from tests.e2e.programs import wait_until
 
@@ -40,11 +41,11 @@ class Door:
     def __init__(self, services: Services, port: int) -> None:
         self.services = services
         self.port = port
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}", headers=AUTHORIZATION, timeout=20)
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}{PREFIX}", headers=AUTHORIZATION, timeout=60)
 
     def begin(self, method: str, path: str, *, told: int, sent: bytes) -> http.client.HTTPConnection:
         """A request whose body does not come as a whole."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.putrequest(method, PREFIX + path)
         for name, value in {**AUTHORIZATION, **OCTETS, "content-length": str(told)}.items():
             connection.putheader(name, value)
@@ -60,7 +61,7 @@ class Door:
 
 @contextlib.contextmanager
 def opened(data: Path) -> Iterator[Door]:
-    services = Services(ServerSettings(data=str(data), url="memory:", token=TOKEN, user="ada"), {})
+    services = Services(ServerSettings(data=str(data), places=Places.at("memory:"), token=TOKEN, user="ada"), {})
     door = listen("127.0.0.1", 0)
     protocol = functools.partial(PatientProtocol, crowd=services.crowd)
     config = uvicorn.Config(make_app(services), http=protocol, ws="none", log_config=None, lifespan="on")  # type: ignore[arg-type]  # it makes one

@@ -5,17 +5,22 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import promql_parser
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from holter.server.process import access_log
 from holter.server.process.access_log import AccessLog
 from holter.server.process.tally import Note
+from holter.storage.opening import load_engine
+from holter.storage.places import FILE, NAMES, choose_places, read_places
 from tests.e2e.programs import wait_until
 from tests.e2e.servers import Served, holter, team_server
 
@@ -186,6 +191,24 @@ def test_the_container_file_is_without_fault() -> None:
         check=False,
     )
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_the_servers_of_the_compose_file_are_begun_with_what_there_is(tmp_path: Path) -> None:
+    composed = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
+    holter_ = composed["services"]["holter"]
+    options = {word for word in holter_["command"] if word.startswith("--")}
+    assert options <= set(re.findall(r"--[a-z-]+", holter("server", "--help").stdout))
+    [mounted] = holter_["volumes"]
+    assert mounted == f"./{FILE}:/data/{FILE}:ro"
+    shutil.copy(ROOT / "deploy" / FILE, tmp_path)
+    places = choose_places(read_places(str(tmp_path)), "sqlite:/data/index")
+    named = {name: getattr(places, name) for name in NAMES if getattr(places, name)}
+    assert {urlsplit(url).hostname for name, url in named.items() if name != "blobs"} <= set(composed["services"])
+    assert "http://store:8333" in places.blobs
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = {load_engine(url).EXTRA for url in named.values()}  # type: ignore[attr-defined]  # of those that need one
+    assert wanted == set(holter_["build"]["args"]["EXTRAS"].strip("[]").split(","))
+    assert wanted <= set(extras)
 
 
 @pytest.mark.parametrize("name", ["holter.service", "Containerfile"])

@@ -6,12 +6,18 @@ import sys
 
 import pytest
 
-from holter.model.records import ChildExited
+from holter.model.records import ChildExited, Exited
 from holter.probes.postmortem.connector import open_connector
 from tests.e2e.launches import UNDER_HOLTER, run_piped
-from tests.e2e.programs import only_run, said, sidecars, start, wait_until
+from tests.e2e.programs import data_directory, only_run, said, sidecars, start, wait_until
 
-BEGIN = "import os, subprocess, sys, time, holter\nrun = holter.init()\nrun.log({'a': 1})\ntime.sleep(1.5)\n"
+BEGIN = """
+import os, subprocess, sys, holter
+from tests.e2e.seen import wait_until_seen
+run = holter.init()
+run.log({'a': 1})
+wait_until_seen(os.getpid())
+"""
 FAULTS = "['bash', '-c', 'sleep 0.1; kill -SEGV $$']"
 
 
@@ -25,11 +31,19 @@ def _connector() -> None:
 
 def run(body: str, **environ: str) -> tuple[int, list[ChildExited]]:
     with start(BEGIN + body, **environ) as program:
+        # Until then it is there to be looked at, however late the sidecar comes.
+        wait_until(
+            lambda: [each for run in data_directory().glob("runs/*") for each in said(str(run), Exited, "sidecar")]
+        )
         program.wait(60)
     directory = only_run().row.directory
     wait_until(lambda: not sidecars(directory), within_s=60)
     told = said(directory, ChildExited, writer="sidecar")
     return program.returncode, [each for each in told if isinstance(each, ChildExited) and each.status]
+
+
+def is_told() -> bool:
+    return any(said(str(directory), Exited, "sidecar") for directory in data_directory().glob("runs/*"))
 
 
 def test_a_child_of_100_ms_that_faults_is_heard_of() -> None:
@@ -106,7 +120,7 @@ raise RuntimeError(f"worker failed with exit code {worker.exitcode}")
 def test_a_worker_that_faults_before_anybody_listens_is_known_by_its_parents_words() -> None:
     assert run_piped([*UNDER_HOLTER, sys.executable, "-c", EARLY])[0] == 1
     directory = only_run().row.directory
-    wait_until(lambda: not sidecars(directory), within_s=20)
+    wait_until(lambda: not sidecars(directory), within_s=60)
     found = only_run().diagnosis
     assert found is not None
     assert found.cause == "segmentation-fault"

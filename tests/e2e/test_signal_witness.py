@@ -40,7 +40,7 @@ def test_a_sent_signal_names_who_sent_it(name: str) -> None:
     number = getattr(signal, name)
     with started(SLEEP) as program:
         program.send_signal(number)
-        assert program.wait(20) == -number
+        assert program.wait(60) == -number
     (seen,) = caught(program.pid, number)
     assert (seen.code, seen.is_sent, seen.sender_pid, seen.sender_uid) == (0, True, os.getpid(), os.getuid())
     assert Path(f"/proc/{os.getpid()}/comm").read_text().strip() in seen.sender
@@ -103,7 +103,7 @@ def on_terminal(source: str, act: Callable[[int], object]) -> int:
     with program.stdout:
         assert program.stdout.readline() == b"ready\n"
         act(master)
-        code = program.wait(20)
+        code = program.wait(60)
     with contextlib.suppress(OSError):
         os.close(master)
     return code
@@ -129,7 +129,7 @@ def test_sigcont_before_sigterm_is_seen() -> None:
         program.send_signal(signal.SIGCONT)
         wait_until(lambda: caught(program.pid, signal.SIGCONT))
         program.send_signal(signal.SIGTERM)
-        assert program.wait(20) == -signal.SIGTERM
+        assert program.wait(60) == -signal.SIGTERM
     assert [each.signal for each in log().caught] == [signal.SIGCONT, signal.SIGTERM]
 
 
@@ -151,7 +151,7 @@ def test_a_handler_runs_and_the_run_knows(when: str, without: str) -> None:
     source = HANDLED.format(**{"before": "", "after": "", when: HANDLER})
     with started(source, HOLTER_WITHOUT=without) as program:
         program.send_signal(signal.SIGTERM)
-        assert program.wait(20) == 3
+        assert program.wait(60) == 3
     loaded = only_run()
     assert [record.signal for record in loaded.said(Signalled)] == [15]
     if not without:

@@ -43,16 +43,18 @@ def wait_status(source: str, **environment: str) -> int:
     return os.waitpid(pid, 0)[1]
 
 
-def test_job_control_is_the_same() -> None:
+def test_job_control_is_the_same(tmp_path: Path) -> None:
     def state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
-    with started(BEGIN + "import time; time.sleep(3); print('slept')") as program:
+    waits = "import os, time\nwhile not os.path.exists(os.environ['GO']): time.sleep(0.02)\nprint('slept')"
+    with started(BEGIN + waits, GO=str(tmp_path / "go")) as program:
         program.send_signal(signal.SIGSTOP)
         wait_until(lambda: state(program.pid) == "T")
         program.send_signal(signal.SIGCONT)
         wait_until(lambda: state(program.pid) != "T")
-        assert program.communicate(timeout=20)[0] == "slept\n"
+        (tmp_path / "go").touch()
+        assert program.communicate(timeout=60)[0] == "slept\n"
         assert program.returncode == 0
 
 
@@ -285,6 +287,6 @@ def test_as_init_of_a_container_it_is_spared_as_ever() -> None:
 def test_a_keyboard_interrupt_ends_the_program_by_its_signal(without: str) -> None:
     with started(SLEEP, HOLTER_WITHOUT=without) as program:
         program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=20)
+        _, err = program.communicate(timeout=60)
     assert program.returncode == -signal.SIGINT
     assert err.endswith("KeyboardInterrupt\n")

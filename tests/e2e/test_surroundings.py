@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from holter.model.evidence import Surroundings
-from holter.model.records import Looked, Raised, Record
+from holter.model.record import Record
+from holter.model.records import Looked, Raised
 from tests.e2e.programs import only_run, records, run
 
 BEGIN = "import os, resource, threading, holter; run = holter.init()\n"

@@ -177,7 +177,7 @@ def test_a_wish_to_stop_reaches_the_program_on_the_other_machine(server: Served)
         run_id = program.stdout.readline().split()[1]
         wait_until(lambda: server.http.get(f"/runs/{run_id}").status_code == 200)
         wait_until(lambda: server.http.post(f"/runs/{run_id}/stop", json={"reason": "enough"}).status_code == 200)
-        _, errors = program.communicate(timeout=20)
+        _, errors = program.communicate(timeout=60)
     assert "KeyboardInterrupt" in errors
     assert "asks run" in errors
 

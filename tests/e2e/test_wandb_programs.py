@@ -1,6 +1,7 @@
 """Programs written for W&B: what they ask for is done, or one sentence says that it is not."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,10 @@ import pytest
 
 from holter.api.recorded_runs import Api
 from holter.catalog.catalog import Catalog
+from holter.model.media_records import MediaLogged
 from holter.model.records import Alerted
 from holter.recording.login import save_login
-from tests.e2e.programs import data_directory, only_run, run
+from tests.e2e.programs import data_directory, only_run, run, said, wait_until
 
 
 def holter(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -97,15 +99,7 @@ def test_a_login_holds_for_a_run_with_a_place_of_its_own(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (
-            "sync_tensorboard=True",
-            "sync_tensorboard is not supported yet: what is written for TensorBoard is not recorded",
-        ),
-        ("tensorboard=True", "tensorboard is not supported yet: what is written for TensorBoard is not recorded"),
-        ("monitor_gym=True", "monitor_gym is not supported yet: videos of environments are not recorded"),
         ("magic=True", "magic is not supported: only what log() is given is recorded"),
-        ("resume_from='x?_step=5'", "resume_from='x?_step=5' is not supported yet: this is a new run"),
-        ("fork_from='x?_step=5'", "fork_from='x?_step=5' is not supported yet: this is a new run"),
         ("mode='shared'", "mode='shared' is not supported yet: it is taken as online"),
         (
             "settings={'_disable_stats': True, 'init_timeout': 300}",
@@ -126,6 +120,7 @@ def test_what_is_not_supported_is_said_once_and_the_run_recorded(arguments: str,
         "save_code=True, anonymous='must', force=True, allow_val_change=True",
         "sync_tensorboard=False, monitor_gym=False, magic=None, resume_from=None, fork_from=None",
         "mode='dryrun'",
+        "monitor_gym=True",
         "settings={'run_name': 'n', 'run_group': 'g', 'run_tags': ['t'], 'save_code': True, 'console': 'wrap'}",
     ],
 )
@@ -154,6 +149,153 @@ def test_keys_can_be_left_out_of_the_configuration() -> None:
     )
     rows = {row.id: row.config for row in Catalog(str(data_directory())).rows()}
     assert rows == {"without": {"b": 2}, "only": {"a": 1}}
+
+
+def test_variables_of_wandb_that_mean_nothing_here_are_named() -> None:
+    program = run("import holter\nholter.init().log({'a': 1})", WANDB_CONFIG_PATHS="a.yaml", WANDB_CONSOLE="off")
+    assert sentences(program) == ["WANDB_CONFIG_PATHS is not read: init(config='file.yaml') takes such a file"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "WANDB_BASE_URL",
+            "https://wandb.example.org",
+            "WANDB_BASE_URL is not read: HOLTER_URL, or `holter login URL`,",
+        ),
+        ("WANDB_CACHE_DIR", "/tmp/cache", "WANDB_CACHE_DIR is not read: HOLTER_DIR moves everything"),
+        ("WANDB_HOST", "other", "WANDB_HOST is not read: the machine's own name is recorded"),
+    ],
+)
+def test_a_variable_that_is_not_read_says_what_is(name: str, value: str, sentence: str) -> None:
+    [said] = sentences(run("import holter\nholter.init()", **{name: value}))
+    assert said.startswith(sentence)
+
+
+def test_a_run_lies_where_wandb_dir_wants_it(tmp_path: Path) -> None:
+    program = run(
+        "import holter\nprint(holter.init().dir)", WANDB_DIR=str(tmp_path / "w"), HOLTER_DIR="", HOME=str(tmp_path)
+    )
+    assert (Path(program.stdout.strip()).parent, program.stderr) == (tmp_path / "w" / "runs", "")
+    [link] = (tmp_path / ".local/share/holter/runs").iterdir()
+    assert link.resolve() == Path(program.stdout.strip())
+
+
+GYM = """
+import holter
+run = holter.init(monitor_gym=True)
+from gymnasium.wrappers.rendering import RecordVideo
+recorder = RecordVideo("videos")
+for step in range(2):
+    run.log({"reward": 1.0}, step=step)
+    recorder.begin(f"rl-video-episode-{step}")
+    recorder.stop_recording()
+recorder.stop_recording()
+run.log({"reward": 2.0}, step=2)
+"""
+
+
+def test_videos_of_environments_are_media(tmp_path: Path) -> None:
+    package = tmp_path / "gymnasium" / "wrappers"
+    package.mkdir(parents=True)
+    (package / "rendering.py").write_text(
+        "import os\nclass RecordVideo:\n"
+        "    def __init__(self, folder): self.video_folder, self._video_name = folder, None\n"
+        "    def begin(self, name): self._video_name = name\n"
+        "    def stop_recording(self):\n"
+        "        os.makedirs(self.video_folder, exist_ok=True)\n"
+        "        if self._video_name: open(f'{self.video_folder}/{self._video_name}.mp4', 'wb').write(b'film')\n"
+        "        self._video_name = None\n"
+    )
+    program = run(f"import os\nos.chdir({str(tmp_path)!r})\n{GYM}", PYTHONPATH=str(tmp_path))
+    assert sentences(program) == []
+    row = only_run().row
+    kept = [(told.key, told.type, told.step) for told in said(row.directory, MediaLogged)]  # type: ignore[attr-defined]
+    assert kept == [("videos", "video", 0), ("videos", "video", 1)]
+    assert row.last_step == 2
+
+
+SETTINGS = {
+    "run_name": "n",
+    "run_group": "g",
+    "run_job_type": "j",
+    "run_notes": "x",
+    "run_tags": "a,b",
+    "run_id": "r1",
+    "project": "p",
+    "entity": "e",
+    "mode": "offline",
+    "disable_code": "true",
+    "disable_git": "true",
+    "sync_tensorboard": "true",
+}
+VARIABLES = {"run_name": "NAME", "run_job_type": "JOB_TYPE", "run_notes": "NOTES", "run_tags": "TAGS"}
+"""What W&B calls them there, where that is not their name."""
+
+
+@pytest.mark.parametrize("door", ["settings", "variables"])
+def test_settings_of_wandb_that_mean_something_here_do_what_they_say(door: str, tmp_path: Path) -> None:
+    given = f"settings=wandb.Settings(root_dir='here', **{SETTINGS!r})" if door == "settings" else ""
+    spelled = {f"WANDB_{VARIABLES.get(name, name.upper())}": value for name, value in SETTINGS.items()}
+    script = tmp_path / "train.py"
+    script.write_text(
+        f"import sys, holter.as_wandb, wandb\nwandb.init({given}).log({{'a': 1}})\n"
+        "print('holter.client.tensorboard' in sys.modules)"
+    )
+    (tmp_path / ".git").mkdir()
+    environment = {**os.environ, "HOLTER_QUIET": "1", **(spelled if door == "variables" else {})}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    row = only_run().row
+    assert (row.id, row.name, row.group, row.job_type, row.notes) == ("r1", "n", "g", "j", "x")
+    assert (list(row.tags), row.project, row.entity) == (["a", "b"], "p", "e")
+    wait_until((Path(row.directory) / "requirements.txt").exists)
+    assert not (Path(row.directory) / "script.py").exists()
+    assert (tmp_path / "here" / "runs" / "r1").is_dir() == (door == "settings")
+
+
+def test_a_server_of_wandb_is_never_taken_for_one_of_ours() -> None:
+    program = run(
+        """
+        import os, holter.as_wandb, wandb
+        wandb.login(host="https://wandb.example.org", key="0123456789" * 4)
+        wandb.login(host="https://tracking.example.org", key="0123456789" * 4)
+        assert "HOLTER_URL" not in os.environ and "HOLTER_API_KEY" not in os.environ
+        wandb.Api({"base_url": "https://wandb.example.org"}).runs()
+        wandb.login(host="https://tracking.example.org", key="holter_1_x")
+        assert os.environ["HOLTER_URL"] == "https://tracking.example.org"
+        """
+    )
+    [sentence] = sentences(program)
+    assert sentence.startswith(
+        "login() needs no account: runs stay on this machine, and https://wandb.example.org and "
+    )
+
+
+def test_settings_say_how_often_init_may_be_called_and_are_not_taken_for_a_servers_key() -> None:
+    program = run(
+        """
+        import holter.as_wandb, wandb
+        first = wandb.init(settings=wandb.Settings(api_key="0123456789" * 4, base_url="https://wandb.example.org"))
+        assert wandb.init(settings=wandb.Settings(reinit="create_new")) is not first
+        """
+    )
+    assert sentences(program) == [
+        "api_key is one of W&B's and is not used: `holter login URL` keeps the one of a server",
+        "base_url is not read: HOLTER_URL, or `holter login URL`, names a holter server",
+    ]
+
+
+@pytest.mark.parametrize("asked", ["save_code=False", "settings=wandb.Settings(save_code=False)", ""])
+def test_code_is_kept_unless_the_program_says_that_it_is_not_to_be(asked: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"import holter.as_wandb, wandb\nwandb.init({asked})")
+    subprocess.run([sys.executable, str(script)], check=True)
+    directory = Path(only_run().row.directory)
+    wait_until((directory / "requirements.txt").exists)  # what is written once everything was looked at
+    assert (directory / "script.py").exists() == (asked == "")
 
 
 def test_wandb_disabled_records_nothing_and_says_so() -> None:

@@ -155,7 +155,7 @@ SAME: dict[str, str] = {
     "interrupted while it waits for a child": """
         import multiprocessing, os, threading, time
         def work():
-            time.sleep(0.3)
+            time.sleep(1)
             os.kill(os.getppid(), 2)
             time.sleep(0.3)
         if __name__ == '__main__':
@@ -681,13 +681,13 @@ def test_the_sidecar_does_not_keep_every_one_of_many_children() -> None:
 def test_children_that_nobody_waits_for_are_told_once() -> None:
     run(
         """
-        import subprocess, time, holter
-        from tests.e2e.seen import wait_until_seen
+        import subprocess, holter
+        from tests.e2e.seen import wait_for_looks, wait_until_seen
         run = holter.init()
         child = subprocess.Popen(["sh", "-c", "read line; exit 5"], stdin=subprocess.PIPE)
         wait_until_seen(child.pid)
         child.stdin.close()
-        time.sleep(2.5)  # two looks at what is nobody's
+        wait_for_looks(3)
         """
     )
     ends = [each for each in children("sidecar") if "exit 5" in each.command]

@@ -30,10 +30,11 @@ NOBODY = 65534
 
 TRAINING = """
     import os, signal, sys, time, holter
+    from tests.e2e.seen import wait_for_looks
     run = holter.init(project="zoo", name="dies")
     for step in range(20):
         run.log({"loss": 1 / (step + 1)}, step=step)
-    time.sleep(1.2)
+    wait_for_looks(1)
     END
 """
 

@@ -36,8 +36,14 @@ TRAINS_AND_EATS = f"""
 import holter
 run = holter.init()
 print(run.dir, flush=True)
-import time; time.sleep(1.5)
+from tests.e2e.seen import wait_for_looks; wait_for_looks(1)
 {EATS}
+"""
+TRAINS_UNTIL_TOLD = """
+import os, time, holter
+run = holter.init()
+print(run.dir, flush=True)
+while not os.path.exists(os.environ["GO"]): time.sleep(0.02)
 """
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: to make cgroups and to become others")
@@ -176,8 +182,9 @@ while True: run.log({{"a": 1}}); time.sleep(0.01)
 
 
 def test_normal_ends_are_nobodys_business() -> None:
-    with start("import holter\nrun = holter.init()\nrun.log({'a': 1})\nimport time; time.sleep(1.2)") as program:
-        program.wait(30)
+    source = "import holter\nrun = holter.init()\nrun.log({'a': 1})"
+    with start(f"{source}\nfrom tests.e2e.seen import wait_for_looks; wait_for_looks(1)") as program:
+        program.wait(60)
     wait_until(lambda: said(only_run().row.directory, Exited, writer="sidecar"))
     directory = only_run().row.directory
     wait_until(lambda: not sidecars(directory), within_s=60)
@@ -237,7 +244,8 @@ def test_an_ordinary_user_learns_how_it_ended(tmp_path: Path, without: str, sour
 @needs_root
 def test_with_the_connector_alone_the_status_is_heard_even_after_somebody_waited() -> None:
     program, directory = started(
-        "import os, time, holter\nrun = holter.init()\nprint(run.dir, flush=True)\ntime.sleep(2)\nos._exit(7)",
+        "import os, holter\nrun = holter.init()\nprint(run.dir, flush=True)\n"
+        "from tests.e2e.seen import wait_until_seen; wait_until_seen(os.getpid())\nos._exit(7)",
         HOLTER_WITHOUT="pidfd-info",
     )
     with program:
@@ -272,11 +280,12 @@ def test_the_kernel_log_can_be_done_without() -> None:
 
 
 @needs_root
-def test_what_a_killed_sidecar_could_not_ask_is_asked_later(small: SmallCgroup) -> None:
-    program, directory = started(small.enter() + TRAINS_AND_EATS)
+def test_what_a_killed_sidecar_could_not_ask_is_asked_later(small: SmallCgroup, tmp_path: Path) -> None:
+    program, directory = started(small.enter() + TRAINS_UNTIL_TOLD + EATS, GO=str(tmp_path / "go"))
     with program:
         for sidecar in sidecars(directory):
             os.kill(sidecar, signal.SIGKILL)
+        (tmp_path / "go").touch()
         assert program.wait(60) == -signal.SIGKILL
     # What the cgroup has counted goes with the cgroup: a mere listing writes it down, and has the cause of it.
     loaded = only_run()

@@ -15,13 +15,12 @@ from holter.storage.bucketing import cut_into_buckets, spans_of_points
 from holter.storage.console import ConsoleBatch, ConsoleLine, ConsoleRange, Event, Gap
 from holter.storage.grouping import gather, members_of
 from holter.storage.matching import ascii_lower, matches, select
+from holter.storage.media import MediaEntry, MediaKey, MediaQuery
 from holter.storage.run_fields import flat_fields, plain_fields
 from holter.storage.runs import RunPage, RunQuery, Seen
 from holter.storage.series import Buckets, Line, Points, SeriesBatch, SeriesInfo, Window
 from holter.storage.settings import Changes, Sets, merged
 from holter.storage.tallies import GroupPage, GroupQuery
-
-TEST_URL = "memory:"
 
 Write = tuple[int, str, int, float]
 """Time, journal, offset and value: the greatest one holds."""
@@ -90,6 +89,9 @@ class MemorySeries:
 
     def sync(self, run: str | None = None) -> None:
         """Do nothing: everybody who can see it sees it."""
+
+    def let_go(self, run: str) -> None:
+        """Do nothing: there is one process."""
 
     def delete(self, run: str) -> None:
         """Forget the run."""
@@ -320,6 +322,10 @@ class MemorySettings:
         """All sets of an owner in a project."""
         return merged(self._sets.get((project, owner), {}), {})
 
+    def owners(self) -> list[tuple[str, str]]:
+        """All who have set something."""
+        return sorted(self._sets)
+
     def merge(self, project: str, owner: str, *, changes: Changes) -> Sets:
         """Change some settings."""
         with self._lock:
@@ -328,6 +334,58 @@ class MemorySettings:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+class MemoryMedia:
+    """The port `MediaStore`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[tuple[str, int], MediaEntry]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, run: str, entries: Sequence[MediaEntry]) -> None:
+        """Keep entries."""
+        with self._lock:
+            kept = self._kept.setdefault(run, {})
+            for each in entries:
+                before = kept.get((each.key, each.step))
+                if before is None or before.logged_ns <= each.logged_ns:
+                    kept[each.key, each.step] = each
+
+    def keys(self, run: str) -> list[MediaKey]:
+        """All keys of a run."""
+        found = []
+        for key in sorted({key for key, _ in self._kept.get(run, {})}):
+            steps = self.steps(run, key)
+            kind = self._kept[run][key, steps[-1]].type
+            found.append(MediaKey(key=key, type=kind, steps=len(steps), first=steps[0], last=steps[-1]))
+        return found
+
+    def steps(self, run: str, key: str) -> list[int]:
+        """The steps that have an entry."""
+        return sorted(step for name, step in self._kept.get(run, {}) if name == key)
+
+    def select(self, run: str, query: MediaQuery) -> list[MediaEntry]:
+        """Entries by step."""
+        steps = [
+            step
+            for step in self.steps(run, query.key)
+            if (query.first is None or step >= query.first) and (query.last is None or step <= query.last)
+        ]
+        chosen = steps[max(0, len(steps) - query.most) :] if query.newest else steps[: query.most]
+        return [self._kept[run][query.key, step] for step in chosen]
+
+    def delete(self, run: str) -> None:
+        """Forget the run."""
+        self._kept.pop(run, None)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def open_media(url: str) -> MemoryMedia:
+    """The media."""
+    return MemoryMedia()
 
 
 def open_runs(url: str) -> MemoryRuns:
@@ -345,7 +403,7 @@ def open_console(url: str) -> MemoryConsole:
     return MemoryConsole()
 
 
-def open_blobs(url: str) -> MemoryBlobs:
+def open_blobs(url: str, names: object) -> MemoryBlobs:
     """The blobs."""
     return MemoryBlobs()
 

@@ -39,6 +39,7 @@ from holter.model.records import (
 from holter.probes.identity import ProcessIdentity
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.followed_run import Change, FollowedRun
+from holter.storage.places import Places
 from tests.unit.catalog.journals import BEGAN_NS, Journal, age, alive, dead, elsewhere
 from tests.unit.server.asking import Asking
 
@@ -196,7 +197,7 @@ def _apart(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _of_the_server(data: Path, runs: list[str]) -> dict[str, Any]:
-    services = Services(ServerSettings(data=str(data), url=f"sqlite:{data}/index", token=KEY), {})
+    services = Services(ServerSettings(data=str(data), places=Places.at(f"sqlite:{data}/index"), token=KEY), {})
     try:
         services.ingest.catch_up()
         with Asking(services) as asking:

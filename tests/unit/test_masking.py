@@ -4,6 +4,7 @@ import pytest
 
 from holter.journal.frame import encode_record
 from holter.model.masking import Masking, masked_in_words
+from holter.model.record import Record
 from holter.model.records import (
     Alerted,
     Cause,
@@ -17,7 +18,6 @@ from holter.model.records import (
     Looked,
     Noted,
     Raised,
-    Record,
     Summarised,
 )
 from holter.model.secrets import MASK

@@ -232,6 +232,11 @@ def test_the_first_death_counts_because_it_took_the_others_along() -> None:
     assert settled(then, first).state == "failed"
 
 
+def test_a_death_that_was_noticed_some_moments_after_rank_0_ended_the_run_is_its_death() -> None:
+    killed = rank(1, exited=signalled(signal.SIGKILL, at_ns=NOW + SECOND // 3))
+    assert settled(rank(0, finished=ended(0)), killed).state == "crashed"
+
+
 def test_what_becomes_of_a_rank_after_rank_0_ended_the_run_does_not_count() -> None:
     later = rank(1, exited=signalled(signal.SIGSEGV, at_ns=NOW + SECOND))
     assert settled(rank(0, finished=ended(0)), later).state == "finished"

@@ -68,11 +68,20 @@ def recorded_faults() -> frozenset[str]:
 def held_cases(all_faults: Iterable[Fault], *, path: Path = FIRST_SIGHT) -> list[Case]:
     """Every held death, each once: at first sight, or judged again."""
     faults = {fault.name: fault for fault in all_faults}
-    modes = {mode.name: mode for mode in all_modes()}
-    sights = [sight for sight in read_sights(path) if sight.fault in faults and sight.mode in modes]
-    first = [_case(faults[sight.fault], modes[sight.mode], sight.answer) for sight in sights]
-    seen = {(sight.fault, sight.mode) for sight in sights}
+    first = first_sights(faults.values(), path=path)
+    seen = {(case.fault, case.mode.name) for case in first}
     return [*first, *(case for case in _judged_again(faults) if (case.fault, case.mode.name) not in seen)]
+
+
+def first_sights(all_faults: Iterable[Fault], *, path: Path = FIRST_SIGHT) -> list[Case]:
+    """What was said of faults when the rules first met them, as far as it was written down."""
+    faults = {fault.name: fault for fault in all_faults}
+    modes = {mode.name: mode for mode in all_modes()}
+    return [
+        _case(faults[sight.fault], modes[sight.mode], sight.answer)
+        for sight in read_sights(path)
+        if sight.fault in faults and sight.mode in modes
+    ]
 
 
 def _judged_again(faults: Mapping[str, Fault]) -> Iterator[Case]:

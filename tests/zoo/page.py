@@ -27,7 +27,7 @@ left behind is kept, and `make test` judges it again.
 
 FIRST_SEEN = """
 Once a rule was mended for what a held fault showed, that fault is open, and others take its place. Each edition was
-written by somebody who saw neither the rules nor a verdict. This is how it did when it first met the rules (15 and 16
+written by somebody who saw neither the rules nor a verdict. This is how it did when it first met the rules (15 to 18
 November 2026), before any of them was mended for it: deaths told right, how many were wrong though sure, and the Brier
 score. No normal end of any edition ever got a verdict.
 
@@ -39,8 +39,10 @@ score. No normal end of any edition ever got a verdict.
 | fourth | 138 | 92.0 %, 5, 0.066 | 91.3 %, 5, 0.072 | 91.2 %, 4, 0.073 | 88.4 %, 7, 0.097 |
 | fifth | 196 | 97.4 %, 1, 0.015 | | | 87.8 %, 2, 0.089 |
 | fifth, on a GPU | 13 | 92.3 %, 0, 0.000 | | 92.3 %, 0, 0.000 | 100.0 %, 0, 0.001 |
+| sixth | 70 | 97.1 %, 0, 0.013 | 97.1 %, 0, 0.015 | 97.1 %, 0, 0.015 | 92.9 %, 0, 0.056 |
 
 Of the fifth edition one fault counts as wrong in both modes that was found not to die as it says; it was corrected.
+Mended for, it is right in 100.0 % (root and ordinary user), 99.0 % (old Linux) and 92.9 % (`holter run` alone).
 
 The held faults as they are now, those that were told right at first sight among them:
 """

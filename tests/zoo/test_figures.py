@@ -8,10 +8,13 @@ import pytest
 from holter.model.verdicts import Grade
 from tests.zoo import earning
 from tests.zoo.case import Case
-from tests.zoo.earning import keep_sights, read_sights, with_calibration
+from tests.zoo.earning import first_sights, keep_sights, read_sights, with_calibration
+from tests.zoo.fault import load_faults
 from tests.zoo.figures import Earned, confusion, earned, false_verdicts, measure, promises, wrong_confident
 from tests.zoo.modes import STANDARD, all_modes
 from tests.zoo.page import calibration, write_page
+
+ROOT = Path(__file__).parents[2]
 
 
 def case(truth: str | None, said: str | None, confidence: float, *, verdict_s: float = 1.0, **more: str) -> Case:
@@ -143,3 +146,20 @@ def test_only_the_table_of_the_grades_is_written_anew() -> None:
     changed = with_calibration(page, ["| a table |"])
     assert "\n## Calibration\n\n| a table |\n\n## What was taken for what\n" in changed
     assert with_calibration(changed, list(calibration([RIGHT]))) == page
+
+
+def test_the_page_and_the_readme_tell_of_the_newest_edition_what_was_recorded_of_it() -> None:
+    sixth = [each for each in first_sights(load_faults()) if each.kind.startswith("sixth_")]
+    assert false_verdicts(sixth) == []
+    modes = ["sidecar, root", "sidecar, user", "sidecar, root, no pidfd-info, no connector", "holter run, root"]
+    told = []
+    for mode in modes:
+        cases = [each for each in sixth if each.mode.name == mode]
+        found = measure(cases)
+        assert found.right is not None
+        told.append(f"{found.right:.1%}".replace("%", " %") + f", {len(wrong_confident(cases))}, {found.brier:.3f}")
+    assert f"| sixth | 70 | {' | '.join(told)} |" in (ROOT / "docs" / "zoo.md").read_text()
+    shares = [words.split(".")[0] for words in told]
+    assert shares[:3] == ["97"] * 3
+    assert "97 % of 70 in the newest edition" in (readme := (ROOT / "README.md").read_text())
+    assert f"`holter run` alone {round(float(told[3].split(' ')[0]))} %" in readme

@@ -11,6 +11,7 @@ from holter.journal.decoding import LoggedRow
 from holter.journal.digest import Digest, digest
 from holter.journal.frame import VERSION
 from holter.journal.rundir import list_segments
+from holter.model.record import Record
 from holter.model.records import (
     KINDS,
     Alerted,
@@ -37,14 +38,14 @@ from holter.model.records import (
     Opened,
     Preempting,
     Raised,
-    Record,
     Saved,
     Signalled,
 )
 from tests.unit.journal.recording import read
+from tests.zoo.formats.later import STORY
 
 FORMATS = Path(__file__).parent / "formats"
-CLIENT, SIDECAR, COMMAND = "c1" * 16, "5c" * 16, "cd" * 16
+CLIENT, SIDECAR, COMMAND, LATER = "c1" * 16, "5c" * 16, "cd" * 16, "1a" * 16
 
 every_format = pytest.mark.parametrize("version", [path.name for path in sorted(FORMATS.glob("v*"))])
 
@@ -67,13 +68,13 @@ def merged(version: str, journal: str) -> list[dict[str, Any]]:
 
 
 def test_the_format_of_this_holter_is_recorded() -> None:
-    assert (FORMATS / f"v{VERSION}").is_dir(), "record it: python tests/zoo/formats/record.py"
+    assert (FORMATS / f"v{VERSION}").is_dir(), "record it: python -m tests.zoo.formats.record"
 
 
 @every_format
-def test_a_recorded_run_has_three_journals(version: str) -> None:
+def test_a_recorded_run_has_all_its_journals(version: str) -> None:
     found = {journal: len(paths) for journal, paths in list_segments(str(FORMATS / version)).items()}
-    assert found == {CLIENT: 2, SIDECAR: 1, COMMAND: 1}
+    assert found == {CLIENT: 2, SIDECAR: 1, COMMAND: 1, LATER: 1}
 
 
 @every_format
@@ -208,6 +209,11 @@ def test_what_a_notebook_said_in_a_recorded_run(version: str) -> None:
     )
 
 
+@every_format
+def test_what_is_newer_than_the_format_in_a_recorded_run(version: str) -> None:
+    assert decoded(version, LATER)[1:] == STORY
+
+
 def test_every_kind_of_record_is_in_the_newest_recording() -> None:
-    told = {type(each) for journal in (CLIENT, SIDECAR, COMMAND) for each in decoded(f"v{VERSION}", journal)}
+    told = {type(each) for journal in (CLIENT, SIDECAR, COMMAND, LATER) for each in decoded(f"v{VERSION}", journal)}
     assert told == {*KINDS.values(), LoggedRow}

@@ -12,7 +12,8 @@ from holter.journal.frame import encode_record
 from holter.journal.rows import RowEncoder
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Described, Opened, Record
+from holter.model.record import Record
+from holter.model.records import Described, Opened
 from holter.probes.identity import ProcessIdentity, identify
 
 HOUR = 3600 * 1_000_000_000

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from holter.catalog.judge.gathering import gather
-from holter.catalog.read.loaded_run import load_run
+from holter.catalog.read.loaded_run import load_run, outcome_of_attempt
 from holter.model.evidence import (
     ALL_ASKED,
     Counters,
@@ -88,6 +88,19 @@ def test_only_the_newest_attempt_counts(directory: Path) -> None:
     found = evidence(directory)
     assert (found.subject.raised, found.children, found.was_preempting, found.non_finite) == (None, (), False, ())
     assert len(found.ranks) == 1
+
+
+def test_each_attempt_tells_its_own_end(directory: Path) -> None:
+    killed = program(directory).log(range(3)).close()
+    sidecar(directory, exited(killed, KILLED)).close()
+    program(directory, Finished(at_ns=BEGAN_NS, exit_code=1), attempt=2).log(range(3, 6)).close()
+    program(directory, Finished(at_ns=BEGAN_NS, exit_code=0), attempt=3).log(range(6, 9)).close()
+    now: dict[str, Any] = {"now_ns": time.time_ns(), "lateness": Lateness()}
+    loaded = load_run(str(directory), **now, is_patient=False)
+    assert loaded is not None
+    ends = [outcome_of_attempt(loaded, number, **now) for number in (1, 2, 3)]
+    assert [each.state for each in ends] == ["crashed", "failed", "finished"]
+    assert ends[0].ended_at_ns == BEGAN_NS + 10 * SECOND
 
 
 def test_ranks_are_in_the_order_of_their_deaths(directory: Path) -> None:

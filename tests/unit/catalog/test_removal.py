@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holter.catalog.catalog import Catalog
-from holter.catalog.change.deletions import Deletion, Deletions, delete_run
+from holter.catalog.change.deletions import Deletion, Deletions, delete_run, hide_run, restore_run
 from holter.catalog.change.removal import Candidate, Criteria, choose
 from holter.catalog.change.trash import Trash, weigh
 from holter.errors import NoRun
@@ -111,6 +111,21 @@ def test_an_interrupted_removal_leaves_no_half_run_and_the_next_one_ends_it(
             Trash(str(tmp_path)).remove("r1")
     assert Catalog(str(tmp_path)).rows() == []
     assert len(list((tmp_path / "runs").iterdir())) == 1
+    Trash(str(tmp_path)).empty()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_hidden_run_comes_back_whole_for_a_while_and_then_no_more(ended: Path, tmp_path: Path) -> None:
+    before = sorted(path.name for path in ended.iterdir())
+    assert hide_run(str(tmp_path), "r1", by="ada", user="ada")
+    assert Catalog(str(tmp_path)).rows() == []
+    Trash(str(tmp_path)).empty()  # whoever makes room leaves it
+    assert restore_run(str(tmp_path), "r1")
+    assert sorted(path.name for path in ended.iterdir()) == before
+    assert Deletions(str(tmp_path)).find("r1") is None
+    assert not restore_run(str(tmp_path), "r1")
+    ended.rename(tmp_path / "runs" / ".trash-kept-1-r1")  # hidden in 1970
+    assert not restore_run(str(tmp_path), "r1")
     Trash(str(tmp_path)).empty()
     assert list((tmp_path / "runs").iterdir()) == []
 

@@ -53,3 +53,12 @@ def test_to_ask_for_it_is_told_and_no_traceback(
     monkeypatch.setenv("HOLTER_DIR", str(data))
     assert main(["show", "odd"]) == 1
     assert "run odd: holter can't show it" in capsys.readouterr().err
+
+
+def test_a_forged_number_of_an_attempt_harms_nobody(tmp_path: Path) -> None:
+    for run, attempt in (("odd", -3), ("well", 1)):
+        Journal(tmp_path / "runs" / run, elsewhere(), attempt=attempt).say(named(run)).log(range(3)).close()
+    assert {row.id: (row.rows, row.last_step) for row in Catalog(str(tmp_path)).rows()} == {
+        "odd": (3, 2),
+        "well": (3, 2),
+    }

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from holter.cli.commands import doctor
-from holter.cli.examination import Finding, examine
+from holter.cli.examination import Witness, examine
 from holter.cli.stdout import Look
 
 
-def found(**environ: str) -> dict[str, Finding]:
+def found(**environ: str) -> dict[str, Witness]:
     return {each.name: each for each in examine(environ)}
 
 
@@ -40,7 +40,7 @@ def test_a_job_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_lines_fit_a_narrow_terminal(width: int) -> None:
-    long = Finding(name="Linux kernel log", is_there=False, text="word " * 30, remedy="more " * 20)
-    lines = doctor._lines(long, Look(width=max(width, 49), has_unicode=False))
+    long = Witness(name="Linux kernel log", is_there=False, text="word " * 30, remedy="more " * 20)
+    lines = doctor._witness(long, Look(width=max(width, 49), has_unicode=False))
     assert lines[0].startswith("x Linux kernel log")
     assert max(map(len, lines)) <= max(width, 49)

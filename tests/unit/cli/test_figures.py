@@ -40,6 +40,11 @@ def test_an_age_has_one_unit(seconds: float, text: str) -> None:
     assert figures.age(seconds) == text
 
 
+def test_what_a_program_logged_comes_before_what_was_measured_of_its_layers() -> None:
+    summary = {"system_stats/cpu": 0, "gradients/fc/norm": 1, "loss": 3, "gradients": 4}
+    assert list(figures.own_first(summary)) == ["loss", "gradients", "system_stats/cpu", "gradients/fc/norm"]
+
+
 def test_a_start_of_more_than_a_month_ago_is_a_day() -> None:
     now = 1_800_000_000.0
     assert figures.began(now - 29 * 86400, now) == "29d ago"

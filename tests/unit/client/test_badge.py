@@ -3,8 +3,8 @@
 import math
 from pathlib import Path
 
-from holter.client.addresses import page_of
 from holter.client.badge import Shown, bundle, read_curves
+from holter.wire.addresses import page_of
 from tests.unit.catalog.journals import Journal, dead
 
 

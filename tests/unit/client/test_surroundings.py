@@ -57,13 +57,13 @@ def test_a_file_system_that_does_not_answer_holds_up_nobody(monkeypatch: pytest.
 
     def statvfs(where: str) -> os.statvfs_result:
         if where == "/dev/shm":
-            answers.wait(10)
+            answers.wait(60)
         return ask(where)
 
     monkeypatch.setattr(os, "statvfs", statvfs)
     began = time.monotonic()
     seen = look(None, str(tmp_path))
-    assert time.monotonic() - began < 9
+    assert time.monotonic() - began < 50
     answers.set()
     assert seen.disks is not None
     assert [disk.what for disk in seen.disks] == ["run directory"]

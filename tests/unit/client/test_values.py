@@ -84,6 +84,12 @@ class Color(enum.IntEnum):
         (Color.RED, 3),
         ([1, "a", None], [1, "a", None]),
         ((1.0, 2.0), [1.0, 2.0]),
+        ([np.float32(0.5), Device(2.0), np.int64(3), Decimal("0.5")], [0.5, 2.0, 3, 0.5]),
+        ([[1, 2], (3, np.int8(4))], [[1, 2], [3, 4]]),
+        (np.array([1.5, 2.5]), [1.5, 2.5]),
+        (np.eye(2, dtype=int), [[1, 0], [0, 1]]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (np.array([]), []),
         (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00+00:00"),
     ],
 )
@@ -96,7 +102,7 @@ def test_a_value_is_taken_as_the_plain_one_it_stands_for(value: object, expected
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1, 2}, 1j, np.zeros(3), Device(1.0, 2.0), 10**30, lambda: 0, b"bytes", list(range(MOST_ITEMS + 1))],
+    [object(), {1, 2}, 1j, np.zeros(33), Device(1.0, 2.0), 10**30, lambda: 0, b"bytes", list(range(MOST_ITEMS + 1))],
 )
 def test_what_has_no_plain_form_becomes_a_bounded_description_with_a_complaint(value: object) -> None:
     complaints = Complaints()

@@ -49,3 +49,20 @@ def test_words_about_a_child_that_left_by_itself_are_not_about_one_that_had_faul
 
     assert lost(evidence(failed("RuntimeError", "worker left with 2"), children=(faulted, left))) is None
     assert lost(evidence(failed("RuntimeError", "worker left"), children=(faulted, left))) == 11
+
+
+def test_the_code_that_python_gives_for_a_signal_names_the_child_that_it_ended() -> None:
+    ended = End(pid=30, role="child", source="connector", status=15, at_ns=before(2))
+    said_so = failed(
+        "RuntimeError", "no batch; loader alive: False, exit code -15", statement="raise RuntimeError(...)"
+    )
+
+    assert lost(evidence(said_so, children=(ended,))) == 15
+    assert lost(evidence(failed("RuntimeError", "no batch for 15 s"), children=(ended,))) is None
+
+
+def test_of_several_children_that_signals_ended_the_first_took_the_others_along() -> None:
+    aborted = End(pid=30, role="child", source="connector", status=6, at_ns=before(3))
+    killed = End(pid=31, role="child", source="connector", status=9, at_ns=before(2))
+
+    assert lost(evidence(failed("RuntimeError", "exit codes: -6, -9"), children=(aborted, killed))) == 6

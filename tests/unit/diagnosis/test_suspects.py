@@ -10,7 +10,7 @@ from holter.diagnosis.ranking import diagnose
 from holter.model.evidence import Caught, End, Evidence, Memory, MemoryLevel, Surroundings
 from holter.model.records import Cause, Finished
 from holter.model.verdicts import Grade
-from tests.causes.specimens import PID, before, caught, evidence, exited, failed, raised
+from tests.causes.specimens import PID, before, caught, evidence, exited, failed, raised, said
 
 RAISE = "raise RuntimeError('augmentation failed')"
 BY_A_SHELL = "Command '['bash', '-c', 'prepare | tee log']' returned non-zero exit status 137."
@@ -395,3 +395,17 @@ def test_a_code_that_may_be_the_program_s_own_choice_is_not(seen: Evidence) -> N
 def test_timeout_ends_a_command_with_any_signal(number: int, cause: str) -> None:
     told = diagnose(evidence(exited(124, role="command"), children=(child(number, 0.1),), state="failed"))
     assert told.cause == cause
+
+
+def test_what_came_together_with_a_printed_exception_is_no_sign_that_the_program_went_on() -> None:
+    end = failed("RuntimeError", "features failed", raised=raised("RuntimeError", "features failed", where="printed"))
+    at_once = tuple(said(text, before_s=0.2, is_error=False) for text in ("loss 1", "loss 2", "loss 3", "Traceback"))
+    before_it = tuple(said(text, before_s=0.5, is_error=False) for text in ("loss 1", "loss 2", "loss 3"))
+    faulted = child(11, 1.2)
+
+    died_of_it = find_suspect(evidence(end, children=(faulted,), said=at_once))
+    went_on = find_suspect(evidence(end, children=(faulted,), said=before_it))
+
+    assert died_of_it is not None
+    assert went_on is not None
+    assert died_of_it.likelihood > went_on.likelihood

@@ -22,7 +22,16 @@ def test_sizes_have_their_unit(count: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "text"), [(0.42, "0.4 s"), (12, "12 s"), (119, "119 s"), (600, "10 min"), (9000, "2.5 h")]
+    ("length", "text"),
+    [
+        (0.0004, "1 ms"),
+        (0.02, "20 ms"),
+        (0.42, "0.4 s"),
+        (12, "12 s"),
+        (119, "119 s"),
+        (600, "10 min"),
+        (9000, "2.5 h"),
+    ],
 )
 def test_times_have_their_unit(length: float, text: str) -> None:
     assert words.seconds(length) == text

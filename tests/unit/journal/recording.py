@@ -15,7 +15,8 @@ from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
-from holter.model.records import Declared, Opened, Record, Totals
+from holter.model.record import Record
+from holter.model.records import Declared, Opened, Totals
 
 STARTED_NS = 1_700_000_000_000_000_000
 

@@ -22,7 +22,7 @@ from holter.journal.rundir import run_directory, segments_of
 from holter.journal.tail import last_rows
 from holter.model.records import NUMBERS, Alerted, Configured, Declared
 from holter.server.ingest.followed_run import FollowedRun
-from holter.server.ingest.received import ReceivedRuns
+from holter.storage.files.received import ReceivedRuns
 from holter.storage.opening import open_storage
 from holter.storage.series import Line
 from tests.unit.journal.recording import Recording, end_of, scratch

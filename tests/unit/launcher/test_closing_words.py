@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from holter.launcher.closing_words import GLANCE_S, PATIENCE_S, Ending, say_how_it_ended
-from holter.model.records import ChildExited, Exited, Record
+from holter.model.record import Record
+from holter.model.records import ChildExited, Exited
 from holter.recording.voice import Voice
 from holter.wire.way_back import HowItEnded
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
@@ -75,3 +76,11 @@ def test_for_a_child_that_a_signal_ended_it_is_waited_for_too(tmp_path: Path) ->
     sidecar = Sidecar()
     say(tmp_path / "r1", 1 << 8, sidecar=sidecar, seen=(child,))
     assert sidecar.waited == [GLANCE_S, PATIENCE_S]
+
+
+def test_a_word_from_before_the_exit_status_was_known_is_not_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    word = HowItEnded(name="otter", state="crashed", why="it is gone without a trace", has_status=False)
+    say(tmp_path / "r1", int(signal.SIGKILL), sidecar=Sidecar(word))
+    assert "(killed)" in capsys.readouterr().err

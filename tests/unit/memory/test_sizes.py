@@ -204,6 +204,14 @@ def test_where_a_text_cannot_be_seen_it_is_at_least_what_was_written(monkeypatch
     assert (found.host_bytes // 1_000_000, found.is_least) == (1, True)
 
 
+@pytest.fixture
+def steady_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look takes as long as the others, however busy the machine is."""
+    looks = itertools.count()
+    monkeypatch.setattr("time.thread_time", lambda: next(looks) * 2e-6)
+
+
+@pytest.mark.usefixtures("steady_looks")
 def test_what_there_was_no_time_for_is_said_and_extrapolated_where_it_can_be() -> None:
     nested = [[[NUMBERS.random() for _ in range(100)] for _ in range(100)] for _ in range(100)]
     found = look(nested, budget_s=0.01)
@@ -216,6 +224,7 @@ def test_what_there_was_no_time_for_is_said_and_extrapolated_where_it_can_be() -
         endless = endless.before  # type: ignore[attr-defined]  # a Node
 
 
+@pytest.mark.usefixtures("steady_looks")
 def test_a_long_chain_does_not_hide_what_comes_after_it() -> None:
     endless: Any = chain(Node, 100_000)
     found = variables({"endless": endless, "later": [numpy.ones(MIB)]}, budget_s=0.02)

@@ -67,6 +67,7 @@ def test_every_ancestor_counts_kills_and_those_with_a_limit_tell_the_rest(proc: 
         "cgroup/1/limit_bytes": 268435456.0,
         "cgroup/1/peak_bytes": 157286400.0,
         "cgroup/1/inactive_file_bytes": 4096.0,
+        "cgroup/1/active_file_bytes": 8192.0,
         "cgroup/1/oom": 3.0,
         "cgroup/1/limit_hits": 212.0,
         "cgroup/2/oom_kill": 7.0,

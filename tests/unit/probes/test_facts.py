@@ -323,3 +323,21 @@ def test_a_driver_that_does_not_answer_is_none(tmp_path: Path, monkeypatch: pyte
     # On a machine without a driver the real binding fails to load its library; with one this is a real answer.
     gpus = nvml.describe_gpus()
     assert gpus is None or gpus["driver"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "files", "has_git"),
+    [
+        ({}, {"script.py", "diff.patch"}, True),
+        ({"WANDB_DISABLE_GIT": "true"}, {"script.py"}, False),
+        ({"WANDB_DISABLE_CODE": "true"}, set(), True),
+        ({"WANDB_DISABLE_CODE": "false"}, {"script.py", "diff.patch"}, True),
+    ],
+)
+def test_who_wants_no_code_kept_has_none_kept(
+    variables: dict[str, str], files: set[str], has_git: bool, work_tree: Path
+) -> None:
+    (work_tree / "train.py").write_text("print(2)\n")
+    hints = Hints(cwd=str(work_tree), main_file="train.py", environment={**os.environ, **variables})
+    found = collect_facts(os.getpid(), hints)
+    assert (set(found.files), found.facts["git"] is not None) == (files, has_git)

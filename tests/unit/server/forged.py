@@ -10,6 +10,7 @@ from msgspec import inspect
 
 from holter.journal.frame import ROW, SYNC, Header, encode_body, encode_header, encode_record, sealed
 from holter.model.evidence import SOURCES
+from holter.model.record import Record
 from holter.model.records import (
     FIRST_PACKED,
     KINDS,
@@ -25,7 +26,6 @@ from holter.model.records import (
     Launched,
     Looked,
     Opened,
-    Record,
 )
 
 INTEGERS = (-1, 0, 1 << 31, 1 << 53, (1 << 62) + 1, (1 << 63) - 1, -(1 << 63), 1 << 63, (1 << 64) - 1)

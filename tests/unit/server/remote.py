@@ -10,7 +10,8 @@ from holter.journal.reader import scan
 from holter.journal.rows import RowEncoder
 from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
-from holter.model.records import Beat, Configured, Described, Finished, Opened, Record, Totals
+from holter.model.record import Record
+from holter.model.records import Beat, Configured, Described, Finished, Opened, Totals
 from holter.server.ingest.ingest import Ingest
 from tests.clocks import FakeClock
 

@@ -31,7 +31,7 @@ def keys(tmp_path: Path) -> KeyRing:
 
 
 def access(keys: KeyRing, clock: Hours | None = None, *, token: str = "", secret: bytes = SECRET) -> Access:
-    registers = msgspec.structs.replace(open_registers(str(Path(keys._path).parent.parent)), keys=keys)
+    registers = msgspec.structs.replace(open_registers(str(Path(keys.path).parent.parent)), keys=keys)
     return Access(registers, secret, token=token, user="ada", now=clock or Hours())
 
 
@@ -44,7 +44,7 @@ def test_a_key_is_known_until_it_is_revoked(keys: KeyRing) -> None:
     visitor = access(keys).identify(bearer(text))
     assert visitor is not None
     assert (visitor.name, visitor.scopes) == ("ci", ("read", "write"))
-    assert KeyRing(keys._path).revoke(key.id)
+    assert KeyRing(keys.path).revoke(key.id)
     assert access(keys).identify(bearer(text)) is None
     assert not keys.revoke(key.id)
 

@@ -11,14 +11,19 @@ from holter.server.domain.services import ServerSettings, Services
 from holter.server.route_table import load_routes
 from holter.server.security.audit import Act, Audit
 from holter.server.security.gate import SAFE
+from holter.storage.places import Places
 from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
 from tests.unit.server.remote import RemoteJournal, send
 
-# Rows, texts and files of a run tell themselves who sent them; logins are noted by whoever knows the user then, changes
-# of views where they are the team's.
+# Rows, texts and files of a run tell themselves who sent them, as do words of agents; logins are noted by whoever knows
+# the user then, changes of views where they are the team's; versions, sweeps and undone deletions where they are made.
 NO_ACTS = {
+    *("POST /artifact/missing", "POST /artifact/pieces", "POST /artifact/publish", "POST /deletions/{id}/undo"),
+    *("POST /artifact/read", "POST /artifact/use"),
+    *("POST /sweeps", "POST /sweeps/{sweep}/ask", "POST /sweeps/{sweep}/word"),
+    *("POST /media", "POST /media/steps", "POST /media/histograms"),
     *("POST /series", "POST /login", "POST /oidc/device", "POST /oidc/device/key"),
     *("PATCH /views", "POST /views", "PATCH /views/{id}", "DELETE /views/{id}"),
 }
@@ -35,7 +40,7 @@ def test_every_route_that_changes_something_has_a_name_in_the_audit() -> None:
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    found = Services(ServerSettings(data=str(tmp_path), kind="server", url="memory:"), {})
+    found = Services(ServerSettings(data=str(tmp_path), kind="server", places=Places.at("memory:")), {})
     found.open()
     yield found
     found.close()
@@ -92,7 +97,7 @@ def test_acts_are_told_with_their_names_and_without_secrets(services: Services, 
         ("ada", "mark-removed", {"run": "r1", "what": "cause"}),
         ("ada", "key-revoked", {"id": made["id"]}),
         ("ada", "user-changed", {"name": "ann", "is_disabled": True}),
-        ("ada", "run-deleted", {"run": "r1", "force": True}),
+        ("ada", "run-deleted", {"run": "r1", "force": True, "undo": False}),
     ]
     text = (tmp_path / "access" / "audit.jsonl").read_text()
     assert made["key"] not in text

@@ -12,7 +12,7 @@ from holter.model.state import Lateness
 from holter.server.ingest import followed_run, ingest
 from holter.server.ingest.backlog import Backlog, Lag
 from holter.server.ingest.ingest import Ingest
-from holter.server.ingest.received import Part
+from holter.storage.journals import Part
 from holter.storage.opening import Storage, open_storage
 from holter.storage.runs import RunQuery
 from tests.clocks import FakeClock

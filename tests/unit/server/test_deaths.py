@@ -15,6 +15,7 @@ from holter.server.query import deaths
 from holter.server.query.deaths import Share, each_once, faulty_hosts, shares, week_starts
 from holter.server.security.access import Visitor
 from holter.server.transport.routing import Nothing, Visit
+from holter.storage.places import Places
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, dead, named
 
 ENDED = 1_000_000.0
@@ -127,7 +128,7 @@ def test_hosts_with_faults_of_their_own_are_named_the_most_first() -> None:
 
 @pytest.fixture
 def services(tmp_path: Path) -> Services:
-    return Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    return Services(ServerSettings(data=str(tmp_path), places=Places.at("memory:"), token="t"), {})
 
 
 def test_a_killed_kernel_and_its_training_need_attention_once(services: Services, tmp_path: Path) -> None:

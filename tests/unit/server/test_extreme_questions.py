@@ -90,11 +90,14 @@ def extremes(name: str, info: inspect.Type) -> tuple[Any, ...]:
 
 
 READING = [
-    route for route in load_routes() if (route.method == "GET" and route.path != "/events") or route.path == "/series"
+    route
+    for route in load_routes()
+    if (route.method == "GET" and route.path != "/events")
+    or route.path in ("/series", "/media", "/media/steps", "/media/histograms")
 ]
 
 
-@pytest.mark.parametrize("route", READING, ids=lambda route: route.path)
+@pytest.mark.parametrize("route", READING, ids=lambda route: f"{route.method} {route.path}")
 def test_no_question_is_the_servers_failure(visit: Visit, route: Route) -> None:
     failed = [
         (field.encode_name, value)

@@ -12,6 +12,7 @@ from holter.server.ingest import ingest
 from holter.server.security.access import Visitor
 from holter.server.security.gate import ZSTD
 from holter.server.transport.routing import Visit
+from holter.storage.places import Places
 from holter.storage.runs import RunQuery
 from holter.wire.batches import Kept
 from tests.clocks import FakeClock
@@ -58,7 +59,7 @@ def test_while_the_index_falls_behind_no_run_that_sends_is_shown_as_dead(
 ) -> None:
     clock = FakeClock()
     monkeypatch.setattr("holter.server.domain.services.Clock", lambda: clock)
-    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), places=Places.at("memory:"), token="t"), {})
     fleet = Fleet(services)
     fleet.send()
     services.ingest.catch_up()

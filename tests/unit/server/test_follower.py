@@ -1,7 +1,7 @@
 """The thread that takes in what is written, driven by hand: what it announces, and when."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from holter.model.records import Edited, Finished
 from holter.model.state import Lateness
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest.followed_run import Change
+from holter.server.ingest.leases import OnlyServer
 from holter.server.live.changes import Wanted
+from holter.storage.places import Places
 from tests.clocks import FakeClock
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
 from tests.unit.server.remote import RemoteJournal, send
@@ -20,7 +22,7 @@ from tests.unit.server.remote import RemoteJournal, send
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    found = Services(ServerSettings(data=str(tmp_path / "data"), url="memory:", token="t"), {})
+    found = Services(ServerSettings(data=str(tmp_path / "data"), places=Places.at("memory:"), token="t"), {})
     yield found
     found.close()
 
@@ -42,12 +44,31 @@ def tick(services: Services) -> None:
     services.follower._tick()
 
 
+class Leased(OnlyServer):
+    """This server has the second lease of every run."""
+
+    def take(self, sizes: Mapping[str, int]) -> Mapping[str, int]:
+        return dict.fromkeys(sizes, 2)
+
+
+def test_a_run_that_died_with_the_server_that_took_it_in_has_died_for_those_who_are_told(services: Services) -> None:
+    journal = Journal(directory(services), alive()).say(named("otter")).log(range(5))
+    services.ingest.tick()  # by the other server: here nobody has heard of it
+    services.ingest._live.clear()
+    services.ingest.leases = Leased()
+    journal.say(Finished(at_ns=time.time_ns(), exit_code=1)).close()
+    services.ingest.announce("r1")
+    tick(services)
+    assert list(services.follower._died) == ["r1"]
+
+
 def test_a_run_its_rows_and_its_end_are_announced(services: Services) -> None:
     first = services.changes.seq
     journal = Journal(directory(services), alive()).say(named("otter")).log(range(5))
     tick(services)
     kinds = dict(announced(services, first))
-    assert (kinds["run"]["id"], kinds["run"]["state"], kinds["rows"]["rows"]) == ("r1", "running", 5)
+    assert (kinds["run"]["id"], kinds["run"]["state"]) == ("r1", "running")
+    assert [kinds["rows"][name] for name in ("run", "project", "rows")] == ["r1", "tests", 5]
     seen = services.changes.seq
     tick(services)
     assert announced(services, seen) == []
@@ -111,12 +132,12 @@ def test_a_thread_that_sleeps_is_woken_by_what_arrives(
     have = send(services.ingest, far)
     tick(services)
     services.follower.start()
-    services.follower.call(lambda: None).result(10)
+    services.follower.call(lambda: None).result(60)
     seen = services.changes.seq
     far.log(4)
     send(services.ingest, far, have=have)
     services.follower.nudge()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "rows" not in dict(announced(services, seen)):
         assert time.monotonic() < deadline, "nobody was woken"
         time.sleep(0.01)
@@ -132,9 +153,9 @@ def test_one_thing_that_fails_is_said_once_and_ends_nothing(
         services.follower._attempt(fail)
     assert capsys.readouterr().err.count("ZeroDivisionError: mine") == 1
     services.follower.start()
-    assert services.follower.call(lambda: 7).result(10) == 7
+    assert services.follower.call(lambda: 7).result(60) == 7
     with pytest.raises(ZeroDivisionError):
-        services.follower.call(lambda: 1 // 0).result(10)
+        services.follower.call(lambda: 1 // 0).result(60)
 
 
 def test_what_somebody_waits_for_goes_ahead_of_what_comes_by_itself(

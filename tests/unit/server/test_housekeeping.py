@@ -10,6 +10,7 @@ from holter.errors import Refused, UsageError
 from holter.server.domain.housekeeping import DAY_S, Housekeeper
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.security.rights import Bounds
+from holter.storage.places import Places
 from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
 from tests.unit.server.asking import Asking
@@ -19,7 +20,7 @@ from tests.unit.server.remote import send as send_all
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    found = Services(ServerSettings(data=str(tmp_path), kind="server", url="memory:"), {})
+    found = Services(ServerSettings(data=str(tmp_path), kind="server", places=Places.at("memory:")), {})
     found.open()
     yield found
     found.close()

@@ -11,6 +11,7 @@ from holter.server.exposition import Family, Sample, render
 from holter.server.operation import judge, metrics
 from holter.server.security.access import Visitor
 from holter.server.transport.routing import Nothing, Visit
+from holter.storage.places import Places
 
 GIB = 1 << 30
 
@@ -41,7 +42,7 @@ def test_whatever_is_in_a_label_is_read_back() -> None:
 
 
 def test_who_came_by_a_link_sees_runs_and_not_the_server(tmp_path: Path) -> None:
-    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), places=Places.at("memory:"), token="t"), {})
     known = Visitor(id="k", name="ada", scope="read")
     assert b"holter_index_lag_seconds 0\n" in metrics(Visit(services=services, visitor=known), Nothing()).data
     guest = Visitor(id="g", name="a link of ada", scope="read", runs=("r1",))

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.pages import Pages, find_assets
+from holter.storage.places import Places
 
 
 def test_files_are_found_with_their_compressed_sisters(tmp_path: Path) -> None:
@@ -50,7 +51,9 @@ def page(tmp_path: Path) -> Iterator[Browser]:
     (place / "index.html").write_text('<!doctype html><base href="./"><script src="assets/app.js"></script>')
     (place / "assets" / "app.js").write_text("plain")
     (place / "assets" / "app.js.gz").write_bytes(gzip.compress(b"packed"))
-    services = Services(ServerSettings(data=str(tmp_path / "data"), url="memory:", token="t" * 64, user="ada"), {})
+    services = Services(
+        ServerSettings(data=str(tmp_path / "data"), places=Places.at("memory:"), token="t" * 64, user="ada"), {}
+    )
     app = Starlette(routes=[Route("/{path:path}", Pages(services, place).answer)])
     yield Browser(app)
     services.close()

@@ -13,6 +13,7 @@ from holter.server.ingest.quota import Unpacking
 from holter.server.security.access import Visitor
 from holter.server.security.gate import ZSTD
 from holter.server.transport.routing import Visit
+from holter.storage.places import Places
 from holter.wire.batches import Head, Range, encode_batch
 
 MIB = 1 << 20
@@ -27,7 +28,7 @@ def test_sixteen_messages_of_two_kilobytes_do_not_write_a_gigabyte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holter.server.api.ingest.time", SimpleNamespace(monotonic=lambda: 0.0))
-    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), places=Places.at("memory:"), token="t"), {})
     who = Visitor(id="k", name="ada", scope="write")
     told = []
     for data in (message(60 * MIB), message(15 * MIB)):

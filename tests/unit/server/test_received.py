@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holter.errors import JournalError, UsageError
 from holter.journal.frame import HEADER_SIZE, MAGIC, Header, encode_header
 from holter.journal.rundir import list_segments
-from holter.server.ingest.received import ReceivedRuns
+from holter.storage.files.received import ReceivedRuns
 from tests.clocks import FakeClock
 from tests.unit.journal.recording import scratch
 from tests.unit.server.remote import RemoteJournal

@@ -14,6 +14,7 @@ from holter.server.api.runs import AskedRemoval, delete_run
 from holter.server.domain.services import ServerSettings, Services
 from holter.server.security.access import Visitor
 from holter.server.transport.routing import Visit
+from holter.storage.places import Places
 from tests.unit.catalog.journals import BEGAN_NS, Journal, dead, named
 
 
@@ -34,7 +35,7 @@ def visit(tmp_path: Path, sidecar: subprocess.Popen[bytes]) -> Iterator[Visit]:
     assert writer is not None
     exited = Exited(at_ns=BEGAN_NS + 1, journal=program.id, pid=dead().pid, status=9, source="wait")
     Journal(directory, writer, kind="sidecar").say(exited).close()
-    services = Services(ServerSettings(data=str(tmp_path), url="memory:", token="t"), {})
+    services = Services(ServerSettings(data=str(tmp_path), places=Places.at("memory:"), token="t"), {})
     services.open()
     yield Visit(services=services, visitor=Visitor(id="a", name="ada", scope="admin"))
     services.close()

@@ -11,6 +11,12 @@ import httpx
 import msgspec
 import pytest
 
+from holter.artifacts.manifest import Manifest, content_digest, encode
+from holter.artifacts.sealing import seal
+from holter.artifacts.store import Store
+from holter.artifacts.uploading import Batch
+from holter.artifacts.wishes import Source, Wanted
+from holter.model.media_records import HistogramLogged
 from holter.model.records import Alerted, Finished, Flushed
 from holter.server import api
 from holter.server.api.events import AskedEvents
@@ -19,6 +25,9 @@ from holter.server.route_table import load_routes
 from holter.server.security.limits import Limiter, Rate
 from holter.server.transport.admission import perform
 from holter.server.transport.routing import Route, Visit
+from holter.storage.places import Places
+from holter.sweeps.configuration import read_configuration
+from holter.sweeps.opening import begin_local
 from holter.wire.batches import Head, encode_batch
 from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
@@ -44,6 +53,13 @@ PEOPLE = {
 }
 MEMBERS = {"rita": "reader", "walt": "writer", "oona": "writer"}
 OK, NO, NOT_THERE, WHO = "answered", 403, 404, 401
+CONFIGURATION = {
+    "method": "random",
+    "metric": {"name": "loss", "goal": "minimize"},
+    "parameters": {"lr": {"min": 0.1, "max": 1.0}},
+    "program": "train.py",
+}
+SEARCH = read_configuration(CONFIGURATION)
 EMPTY = "answered without it"
 
 # What each may do with a run of a project of each kind, in the order of PEOPLE.
@@ -91,6 +107,12 @@ EXPECTED: dict[str, dict[str, tuple[object, ...]]] = {
         "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK, NO, NO),
         "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK, NO, NO),
     },
+    # A link shows runs, and no artifacts or sweeps.
+    "see artifacts": {
+        "open": (WHO, OK, OK, OK, OK, OK, OK, OK, NOT_THERE, NOT_THERE),
+        "read-only": (WHO, OK, OK, OK, OK, OK, OK, OK, NOT_THERE, NOT_THERE),
+        "private": (WHO, NOT_THERE, NOT_THERE, OK, OK, OK, OK, OK, NOT_THERE, NOT_THERE),
+    },
     "write at all": dict.fromkeys(KINDS, (WHO, NO, OK, OK, OK, NO, OK, OK, NO, NO)),
     "administer": dict.fromkeys(KINDS, (WHO, NO, NO, NO, NO, NO, NO, OK, NO, NO)),
     "be somebody": dict.fromkeys(KINDS, (WHO, OK, OK, OK, OK, OK, OK, OK, OK, OK)),
@@ -106,10 +128,38 @@ ROUTES: dict[str, str] = {
     "POST /oidc/device/key": "be anybody",
     "POST /logout": "be somebody",
     "GET /causes": "be somebody",
+    "GET /figures/plotly.js": "be somebody",
+    "GET /figures/frame": "be somebody",
     "GET /axis": "be somebody",
+    "GET /artifacts": "be somebody",
+    "GET /artifact": "see artifacts",
+    "GET /artifact/files": "see artifacts",
+    "GET /artifact/preview": "see artifacts",
+    "GET /artifact/content": "see artifacts",
+    "GET /artifact/book": "see artifacts",
+    "GET /artifact/manifest": "see artifacts",
+    "GET /artifact/archive": "see artifacts",
+    "POST /artifact/read": "see artifacts",
+    "POST /artifact/use": "change",
+    "PATCH /artifact/version": "change",
+    "GET /sweeps": "be somebody",
+    "GET /sweeps/{sweep}": "see artifacts",
+    "GET /sweeps/{sweep}/configuration": "see artifacts",
+    "POST /sweeps": "claim",
+    "POST /sweeps/{sweep}/ask": "change",
+    "POST /sweeps/{sweep}/word": "change",
+    "POST /sweeps/{sweep}/trials": "change",
+    "PATCH /sweeps/{sweep}": "change",
+    "POST /artifact/alias": "change",
+    "POST /artifact/missing": "claim",
+    "POST /artifact/pieces": "claim",
+    "POST /artifact/publish": "claim",
+    "DELETE /artifact/version": "change",
+    "POST /artifact/restore": "change",
     "GET /runs": "list",
     "GET /keys": "list",
     "GET /flushes": "list",
+    "GET /resumes": "list",
     "GET /importance": "list",
     "GET /groups": "list",
     "GET /fields": "list",
@@ -119,11 +169,19 @@ ROUTES: dict[str, str] = {
     "GET /deaths": "list",
     "GET /events": "list",
     "POST /series": "list",
+    "GET /media": "list",
+    "POST /media": "list",
+    "POST /media/steps": "list",
+    "POST /media/histograms": "list",
     "GET /series.csv": "list",
     "GET /runs/{run}": "see",
+    "GET /runs/{run}/artifacts": "see",
+    "GET /runs/{run}/checkpoints": "see",
     "GET /runs/{run}/console": "see",
     "GET /runs/{run}/files": "see",
+    "GET /runs/{run}/table": "see",
     "GET /runs/{run}/files/{path:path}": "see",
+    "GET /runs/{run}/health": "see",
     "GET /runs/{run}/keys": "see",
     "GET /runs/{run}/points": "see",
     "GET /runs/{run}/verdict": "see",
@@ -131,6 +189,7 @@ ROUTES: dict[str, str] = {
     "PATCH /runs/{run}": "change",
     "POST /runs/{run}/marks": "change",
     "DELETE /runs/{run}/marks": "change",
+    "POST /runs/{run}/silence": "change",
     "POST /runs/{run}/stop": "change",
     "DELETE /runs/{run}": "own",
     "PUT /runs/{run}/senders/{user}": "own",
@@ -150,6 +209,7 @@ ROUTES: dict[str, str] = {
     "GET /shares": "write at all",
     "POST /shares": "share",
     "DELETE /shares/{id}": "write at all",
+    "POST /deletions/{id}/undo": "write at all",
     "GET /me/tokens": "be somebody",
     "POST /me/tokens": "write at all",
     "DELETE /me/tokens/{id}": "write at all",
@@ -170,12 +230,13 @@ class Server:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.services = Services(ServerSettings(data=str(data), kind="server", url="memory:"), {})
+        self.services = Services(ServerSettings(data=str(data), kind="server", places=Places.at("memory:")), {})
         self.keys: dict[str, str] = {}
         for who, known in PEOPLE.items():
             if known is not None:
                 self.keys[who] = self.services.access.keys.add(known[0], known[1], now=1.0)[1]  # type: ignore[arg-type]
         self.journals: dict[str, RemoteJournal] = {}
+        self.sweeps: dict[str, str] = {}
         links = {"guest": [f"{word}-{kind}" for kind in KINDS for word in ("run", "dead")]}
         for who, runs in {**links, "guest of another run": ["other"]}.items():
             self.keys[who] = self.services.access.accounts.add_share(runs, by="oona", now=1.0, expires_at=None)[1]
@@ -184,6 +245,9 @@ class Server:
         for kind in KINDS:
             self.services.access.accounts.change_project(kind, kind=kind, members=dict(MEMBERS))  # type: ignore[arg-type]
             self._send(f"run-{kind}", kind, exit_code=None)
+            wanted = Wanted(project=kind, name="model", type="model", at_ns=1)
+            seal(Store(str(data)), [Source("notes.txt", __file__)], wanted)
+            self.sweeps[kind] = begin_local(str(data), SEARCH, project=kind, by="oona")
             self._send(f"dead-{kind}", kind, exit_code=1)
         wait_until(lambda: len(self.services.storage.runs.projects()) == len(KINDS))
         wait_until(lambda: all(self.services.runs.project_of(run) for run in self.journals))
@@ -197,6 +261,7 @@ class Server:
         journal.describe()
         journal.log(3)
         journal.beat()
+        journal.say(HistogramLogged(at_ns=at_ns, step=3, key="weights", counts=(1.0,), low=0.0, high=1.0))
         journal.say(Alerted(at_ns=at_ns, title=f"look at {kind}", text="", level="WARN"), Flushed(at_ns=at_ns, step=3))
         if exit_code is not None:
             journal.say(Finished(at_ns=at_ns, exit_code=exit_code))
@@ -211,6 +276,7 @@ class Server:
     def ask(self, route: Route, who: str, run: str, project: str) -> httpx.Response:
         """One request as somebody would make it."""
         path, query, content, media = request_of(route, run, project, self.journals.get(run))
+        path = path.replace("SWEEP", self.sweeps.get(project, "elsewhere"))
         headers = {"content-type": media} if content is not None else {}
         key = self.keys.get(who, "")
         return self._asking.ask(route.method, path, key=key, params=query, content=content, headers=headers)
@@ -225,13 +291,28 @@ def request_of(
 ) -> tuple[str, dict[str, Any], bytes | None, str]:
     """The address, the query, the body and its type: a question that would be answered where nobody is refused."""
     names = {"run": run, "path": "output.log", "journal": "0" * 32, "name": "output.log", "user": "guest", "id": "none"}
+    names["sweep"] = "SWEEP"
     names["project"] = project
     if "{name}" in route.path and route.path.startswith("/users"):
         names["name"] = "nobody"
     path = re.sub(r"{(\w+)(:path)?}", lambda found: names[found[1]], route.path)
+    version = {"project": project, "name": "model", "version": "v0"}
     queries: dict[str, dict[str, Any]] = {
+        "/artifacts": {"project": project},
+        "/artifact": {"project": project, "name": "model"},
+        "/artifact/files": version,
+        "/artifact/preview": {**version, "path": "notes.txt"},
+        "/artifact/content": {**version, "path": "notes.txt"},
+        "/artifact/book": {"project": project, "name": "model"},
+        "/artifact/manifest": version,
+        "/artifact/archive": version,
+        "/artifact/version": version if route.method == "DELETE" else {},
+        "/artifact/pieces": {"project": project},
+        "/artifact/publish": {"project": project},
         "/keys": {"runs": run},
         "/flushes": {"runs": run},
+        "/media": {"runs": run} if route.method == "GET" else {},
+        "/resumes": {"runs": run},
         "/axis": {"x": "tokens / 1e6"},
         "/series.csv": {"runs": run, "keys": "loss", "name": "loss"},
         "/importance": {"project": project, "target": "summary.loss"},
@@ -240,6 +321,7 @@ def request_of(
         "/runs": {"filter": f"id = '{run}'"},
         "/crashes": {"project": project},
         "/deaths": {"project": project},
+        "/runs/{run}/table": {"key": "predictions"},
         "/runs/{run}/points": {"key": "loss"},
         "/views": {"project": project} if route.method == "GET" else {},
         "/views/{id}": {"project": project} if route.method == "DELETE" else {},
@@ -249,12 +331,27 @@ def request_of(
     }
     bodies: dict[str, Any] = {
         "/series": {"runs": [run], "keys": ["loss"]},
+        "/artifact/alias": {**version, "alias": "best"},
+        "/sweeps": {"configuration": CONFIGURATION, "project": project},
+        "/sweeps/{sweep}": {"act": "pause"},
+        "/sweeps/{sweep}/ask": {"asker": {"id": "agent"}},
+        "/sweeps/{sweep}/word": {"word": {"asker": {"id": "agent"}, "number": 1, "fence": 1}},
+        "/sweeps/{sweep}/trials": {"params": {"lr": 0.5}},
+        "/artifact/restore": version,
+        "/artifact/version": version,
+        "/artifact/use": {**version, "by": run},
+        "/artifact/read": {**version, "pieces": [hashlib.sha256(Path(__file__).read_bytes()).hexdigest()]},
+        "/artifact/missing": {"project": project, "pieces": []},
+        "/media": {"runs": [run], "keys": ["weights"]},
+        "/media/steps": {"runs": [run], "keys": ["weights"]},
+        "/media/histograms": {"runs": [run], "key": "weights"},
         "/shares": {"runs": [run]},
         "/views": {"project": project, **({"name": "n", "settings": {}} if route.method == "POST" else {})},
         "/views/{id}": {"project": project},
         "/me/tokens": {"name": "mine", "scope": "read"},
         "/oidc/device/key": {"device_code": "none"},
         "/login": {"key": "hk_none_none"},
+        "/runs/{run}/silence": {"guard": "leak"},
         "/runs/{run}/marks": {"state": "failed", "reason": "r"},
         "/tokens": {"name": "new", "user": "nobody"},
         "/users": {"name": "not a name"},
@@ -268,6 +365,10 @@ def request_of(
         content = msgspec.json.encode(bodies.get(route.path, {}))
     elif route.body == "bytes":
         content, media = b"", "application/octet-stream"
+        if route.path == "/artifact/publish":
+            empty = Manifest(entries=())
+            wanted = Wanted(project=project, name="empty", type="model", at_ns=1)
+            content = msgspec.msgpack.encode(Batch(wanted, encode(empty), content_digest(empty.entries)))
         if route.path == "/ingest/{run}":
             content = encode_batch(Head(id="1", ranges=[]), [])
     return path, queries.get(route.path, {}), content, media
@@ -332,6 +433,8 @@ def told_by(server: Server, route: Route, who: str, kind: str) -> object:
 def tells_of(route: Route, content: bytes, kind: str) -> bool:
     if route.path == "/keys":
         return b'"loss"' in content
+    if route.path == "/media/steps":
+        return b'"steps":[3]' in content
     if route.path == "/series.csv":
         return b"," in content
     if route.path == "/fields":
@@ -357,7 +460,7 @@ def is_refused(route: Route, answer: httpx.Response) -> bool:
         return "what" in answer.json()["error"] and answer.json()["error"]["what"] == "you are not logged in"
     if answer.status_code == 409:
         return "somebody else's" in answer.text
-    if answer.status_code == 404 and "there is no view" in answer.text:
+    if answer.status_code == 404 and re.search("there is no (view|table)", answer.text):
         return False
     return answer.status_code in (401, 403, 404)
 
@@ -383,7 +486,8 @@ def test_what_is_private_looks_like_what_is_not_there(server: Server, route: Rou
     hidden = server.ask(route, who, "run-private", "private")
     absent = server.ask(route, who, "run-nowhere", "nowhere")
     assert hidden.status_code == absent.status_code
-    assert told(hidden, "run-private", "private") == told(absent, "run-nowhere", "nowhere")
+    of_hidden = told(hidden, "run-private", "private").replace(server.sweeps["private"], "elsewhere")
+    assert of_hidden == told(absent, "run-nowhere", "nowhere")
 
 
 def told(answer: httpx.Response, run: str, project: str) -> str:

@@ -19,6 +19,7 @@ from holter.errors import (
 )
 from holter.server.route_table import load_routes
 from holter.server.security.gate import SAFE
+from holter.server.serving import MOST_HEADER_BYTES
 from holter.server.transport.openapi import make_document
 from holter.server.transport.problems import problem_of
 from holter.server.transport.routing import Nothing, Route, read_asked
@@ -33,7 +34,8 @@ OPEN = {
     "POST /oidc/device",
     "POST /oidc/device/key",
 }
-READS_BY_POST = {"POST /series", "POST /logout"}
+READS_BY_POST = {"POST /series", "POST /logout", "POST /media", "POST /media/steps", "POST /media/histograms"}
+READS_BY_POST |= {"POST /artifact/read"}
 # Whoever sees a project has views of their own; the right to change the team's is asked for behind the door.
 OWN_VIEWS = {"PATCH /views", "POST /views", "PATCH /views/{id}", "DELETE /views/{id}"}
 
@@ -127,3 +129,11 @@ def test_every_error_has_a_status_and_one_shape(error: HolterError | OSError, st
     found, problem, wait_s = problem_of(error)
     assert (found, wait_s) == (status, retry_s)
     assert {"what", "why", "do"} <= set(msgspec.json.decode(problem.encode())["error"])
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.method == "GET"], ids=lambda route: route.path)
+def test_what_a_question_may_hold_fits_into_its_address(route: Route) -> None:
+    """Each character may be four bytes, and each byte three characters; a longer address has no answer of ours."""
+    for field in msgspec.structs.fields(route.asked):
+        told = msgspec.json.schema(field.type)
+        assert 12 * told.get("maxLength", 0) < MOST_HEADER_BYTES, field.name

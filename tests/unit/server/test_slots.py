@@ -1,7 +1,7 @@
 """Which colour a run has where nobody has chosen one."""
 
 from holter.model.run_row import RunRow
-from holter.server.domain.slots import NEAR, Slots
+from holter.server.domain.slots import Slots
 from holter.server.domain.visible import KnownRuns
 from holter.server.query.briefs import brief_of
 from tests.engines.memory import MemoryRuns
@@ -16,8 +16,8 @@ def colours(known: KnownRuns) -> list[int | None]:
 def test_runs_that_begin_one_after_the_other_have_different_colours_and_all_are_used() -> None:
     slots = Slots()
     given = [slots.of(run, "p", started_ns=at) for at, run in enumerate(RUNS)]
-    for at in range(len(given) - NEAR):
-        assert len(set(given[at : at + NEAR + 1])) == NEAR + 1
+    for at in range(len(given) - 7):
+        assert len(set(given[at : at + 8])) == 8
     assert {given.count(slot) // 15 for slot in range(8)} <= {1, 2}
     # One that comes late, as from a machine that was offline, is not like those beside it either.
     late = slots.of("late", "p", started_ns=100)

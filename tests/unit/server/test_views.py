@@ -14,6 +14,7 @@ from holter.server.domain.views import MOST_VIEWS
 from holter.server.route_table import load_routes
 from holter.server.transport.admission import perform
 from holter.server.transport.routing import Visit
+from holter.storage.places import Places
 from tests.unit.server.asking import Asking
 
 WHO = {"ada": "write", "bob": "write", "rita": "read", "root": "admin"}
@@ -23,7 +24,7 @@ class Team:
     """A server with the projects `vision` and `text` and some people."""
 
     def __init__(self, data: Path) -> None:
-        self.services = Services(ServerSettings(data=str(data), kind="server", url="memory:"), {})
+        self.services = Services(ServerSettings(data=str(data), kind="server", places=Places.at("memory:")), {})
         self.keys = {name: self.services.access.keys.add(name, scope, now=1.0)[1] for name, scope in WHO.items()}  # type: ignore[arg-type]
         self.services.runs.put([RunRow(id="r1", project="vision"), RunRow(id="r2", project="text")])
         self._asking = Asking(self.services)

@@ -9,7 +9,8 @@ import pytest
 
 from holter.model.clock import Clock
 from holter.model.evidence import ALL_ASKED, Counters, MemoryLevel
-from holter.model.records import Looked, Record
+from holter.model.record import Record
+from holter.model.records import Looked
 from holter.model.witnesses import KERNEL_LOG
 from holter.probes.postmortem.scene import Death
 from holter.sidecar.autopsy import MOST_CHILDREN, Autopsy
@@ -41,7 +42,7 @@ def autopsy(tmp_path: Path, said: list[Looked], monkeypatch: pytest.MonkeyPatch)
 
 
 def finish(autopsy: Autopsy) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not autopsy.finish():
         assert time.monotonic() < deadline
         time.sleep(0.005)

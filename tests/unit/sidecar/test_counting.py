@@ -2,16 +2,19 @@
 
 import shutil
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import pytest
 
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
-from holter.model.records import Looked, Record
+from holter.model.record import Record
 from holter.sidecar.counting import Counting
 from tests.unit.probes.recordings import stat_line, write_files
+
+if TYPE_CHECKING:
+    from holter.model.records import Looked
 
 EXITING = 0x4
 

@@ -1,6 +1,7 @@
 """When the files of a run are written."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from holter.model.clock import Clock
-from holter.model.records import Configured, Record, Saved
+from holter.model.record import Record
+from holter.model.records import Configured, Noted, Saved
 from holter.sidecar import keeping
+from holter.sidecar.flight_recorder import find_dumps
 from holter.sidecar.keeping import Keeper
 from holter.wire.way_back import Watch
 from tests.unit.catalog.journals import BEGAN_NS, Journal, alive, named
 
 
 def wait_for(claim: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not claim():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -89,3 +92,39 @@ def test_what_is_not_kept_is_noted(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_gone_is_no_reason_to_end(tmp_path: Path) -> None:
     finish(keeper(tmp_path / "gone"))
+
+
+def test_what_pytorch_s_flight_recorder_wrote_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, dumps, said = tmp_path / "r1", tmp_path / "dumps", list[Record]()
+    run.mkdir()
+    dumps.mkdir()
+    monkeypatch.setenv("TORCH_FR_DUMP_TEMP_FILE", str(dumps / "trace_"))
+    (dumps / "trace_1").write_bytes(b"of an earlier training")
+    os.utime(dumps / "trace_1", (1, 1))
+    Journal(run, alive()).say(named("r1"))
+    kept = keeper(run, said)
+    (dumps / "trace_0").write_bytes(b"of this one")
+    (dumps / "trace_notes").write_bytes(b"of somebody else")
+    finish(kept)
+    assert [path.name for path in (run / "files").iterdir()] == ["trace_0"]
+    assert [each.text for each in said if isinstance(each, Noted)] == [
+        "trace_0 of PyTorch's flight recorder is kept: torchfrtrace reads it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "dump"),
+    [
+        ({"TORCH_NCCL_DEBUG_INFO_TEMP_FILE": "{}/nccl_rank"}, "nccl_rank3"),
+        ({"XDG_CACHE_HOME": "{}"}, "torch/comm_lib_trace_rank_3"),
+        ({"HOME": "{}"}, ".cache/torch/comm_lib_trace_rank_3"),
+    ],
+)
+def test_the_flight_recorder_s_files_are_where_pytorch_puts_them(
+    environment: dict[str, str], dump: str, tmp_path: Path
+) -> None:
+    path = tmp_path / dump
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    placed = {name: value.format(tmp_path) for name, value in environment.items()}
+    assert str(path) in find_dumps(placed, since_s=0.0)

@@ -2,17 +2,20 @@
 
 import os
 import signal
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from holter.model.clock import Clock
 from holter.model.evidence import Holder, ProcessTable
-from holter.model.records import Looked, Record
+from holter.model.record import Record
 from holter.probes.live.process import Reading
 from holter.probes.procfs import parse_stat
 from holter.sidecar.last_known import LastKnown
 from tests.unit.probes.recordings import stat_line
+
+if TYPE_CHECKING:
+    from holter.model.records import Looked
 
 ENOUGH = {"system/host/memory_available_bytes": 50.0, "system/host/memory_total_bytes": 100.0}
 SCARCE = ENOUGH | {"system/host/memory_available_bytes": 5.0}

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from holter.storage.embedded import sealing, series
-from holter.storage.embedded.codec import decode_integers, decode_values, encode_integers, encode_values
 from holter.storage.opening import open_storage
 from holter.storage.series import Floats, Ints, Line, Window
+from holter.storage.tables import sealing, series
+from holter.storage.tables.codec import decode_integers, decode_values, encode_integers, encode_values
 from tests.contract.series_contract import check_buckets
 from tests.contract.writes import Journal, Write, are_same, expected, replay
 from tests.unit.journal.recording import scratch

@@ -4,7 +4,8 @@ import msgspec
 
 from holter.journal.digest import Digest
 from holter.model.evidence import Counters, Job, MemoryLevel, Unseen
-from holter.model.records import ChildExited, Exited, Facts, Launched, Looked, Opened, Record
+from holter.model.record import Record
+from holter.model.records import ChildExited, Exited, Facts, Launched, Looked, Opened
 from holter.probes.postmortem.answers import answer
 from holter.probes.postmortem.asking import look_again
 from holter.probes.postmortem.job import known_job

@@ -1,0 +1,113 @@
+"""What all that is kept in PostgreSQL relies on: transactions, migrations, and a server that comes and goes."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from holter.errors import NewerStorage, StorageError, StorageFailing, UsageError
+from holter.storage.postgres.database import PostgresDatabase
+from tests.postgres import PostgresServer, running_postgres
+
+SCRIPTS = ("CREATE TABLE thing (id BIGINT PRIMARY KEY, name TEXT)",)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as found:
+        yield found
+
+
+@pytest.fixture
+def url(server: PostgresServer) -> str:
+    return server.new_place()
+
+
+def names(database: PostgresDatabase) -> list[str]:
+    with database.read() as connection:
+        return [name for [name] in connection.execute("SELECT name FROM thing ORDER BY id")]
+
+
+def test_what_was_written_is_there_and_what_raised_is_not(url: str) -> None:
+    database = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with database.write() as connection:
+        connection.execute("INSERT INTO thing VALUES (?, ?)", (1, "100 %"))
+        connection.executemany("INSERT INTO thing VALUES (:id, :name)", [{"id": 2, "name": "b"}])
+    with pytest.raises(StorageError, match="duplicate key"), database.write() as connection:
+        connection.executemany("INSERT INTO thing VALUES (?, ?)", [(3, "c"), (3, "d")])
+    assert names(database) == ["100 %", "b"]
+    database.close()
+    database.close()
+
+
+def test_what_it_can_not_hold_as_text_is_marked(url: str) -> None:
+    database = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with database.write() as connection:
+        connection.execute("INSERT INTO thing VALUES (?, ?)", (1, "a\0b"))
+        connection.execute("INSERT INTO thing VALUES (:id, :name)", {"id": 2, "name": "\ud800"})
+        connection.executemany("INSERT INTO thing VALUES (?, ?)", [(3, "\0")])
+    assert names(database) == ["a�b", "�", "�"]
+    database.close()
+
+
+def test_many_who_start_at_once_make_the_tables_once(url: str) -> None:
+    with ThreadPoolExecutor(8) as starting:
+        found = list(starting.map(lambda _: PostgresDatabase(url, "things", scripts=SCRIPTS), range(8)))
+    assert [names(each) for each in found] == [[]] * 8
+    for each in found:
+        each.close()
+
+
+def test_a_newer_version_takes_what_an_older_one_made_and_not_the_other_way_round(url: str) -> None:
+    older = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with older.write() as connection:
+        connection.execute("INSERT INTO thing VALUES (1, 'a')")
+    newer = PostgresDatabase(
+        url, "things", scripts=[*SCRIPTS, "ALTER TABLE thing ADD COLUMN size BIGINT NOT NULL DEFAULT 7"]
+    )
+    with newer.read() as connection:
+        assert connection.execute("SELECT * FROM thing").fetchall() == [(1, "a", 7)]
+    assert names(older) == ["a"]
+    with pytest.raises(NewerStorage, match=r"things in .* has version 2, this holter knows up to 1"):
+        PostgresDatabase(url, "things", scripts=SCRIPTS)
+    older.close()
+    newer.close()
+
+
+def test_of_many_who_start_at_once_after_an_upgrade_one_takes_the_step(url: str) -> None:
+    older = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with older.write() as connection:
+        connection.execute("INSERT INTO thing VALUES (1, 'a')")
+    newer = [*SCRIPTS, "ALTER TABLE thing ADD COLUMN size BIGINT; INSERT INTO thing VALUES (2, 'b')"]
+    with ThreadPoolExecutor(8) as starting:
+        found = list(starting.map(lambda _: PostgresDatabase(url, "things", scripts=newer), range(8)))
+    assert [names(each) for each in (older, *found)] == [["a", "b"]] * 9
+    for each in (older, *found):
+        each.close()
+
+
+def test_it_goes_on_after_a_restart_of_the_server(url: str, server: PostgresServer) -> None:
+    database = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with database.write() as connection:
+        connection.execute("INSERT INTO thing VALUES (1, 'a')")
+    server.kill()
+    try:
+        with pytest.raises(StorageFailing, match=r"can't be reached .*nothing is lost"):
+            names(database)
+    finally:
+        server.start()
+    assert names(database) == ["a"]
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://ada:secret@db/x?schema=A;DROP", "'A;DROP' is no schema"),
+        ("postgresql://ada:secret@db/x?speed=9", "'postgresql://ada:…@db/x?speed=9' is no address"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_its_password(url: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        PostgresDatabase(url, "things", scripts=SCRIPTS)

@@ -1,0 +1,1 @@
+"""Real frameworks, trained for some steps on the CPU, each in its released version."""

@@ -1,0 +1,1 @@
+"""The guards on recorded runs, and at work."""

@@ -1,0 +1,1 @@
+"""What other trackers kept becomes runs."""

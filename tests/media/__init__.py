@@ -1,0 +1,1 @@
+"""Each type of media from each kind of input, read back."""

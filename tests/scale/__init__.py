@@ -1,0 +1,1 @@
+"""Storage at scale: `make test-scale`."""
