@@ -4,15 +4,18 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Route, expect
 
 from tests.browser.axe import serious_findings
+from tests.browser.crowds import write_finished
 from tests.browser.fates import ECC, GPU_MEMORY, MISSING, Fate, suffer
 from tests.browser.talking import TALK
 from tests.browser.training import begin, record
 from tests.browser.watched import GONE, Watched
-from tests.e2e.programs import run, wait_until
+from tests.e2e.programs import run, start, wait_until
 from tests.e2e.servers import Served, ui
 
 
@@ -67,6 +70,53 @@ def test_an_unknown_project_is_said_with_those_there_are_and_comes_with_its_firs
         program.kill()
     page.get_by_role("navigation", name="Where you are").get_by_role("link", name="holter").click()
     expect(main.get_by_role("link", name=re.compile("spech"))).to_be_visible()
+
+
+@pytest.mark.parametrize("is_sooner", [False, True], ids=["after the page knew of none", "while it asked"])
+def test_a_first_run_that_is_over_in_a_moment_has_its_charts(watched: Watched, server: Served, is_sooner: bool) -> None:
+    def answer_late(route: Route) -> None:
+        answer = route.fetch()
+        if is_sooner and not server.state("first"):
+            write_finished("first", value=0.5, project="brief")
+            wait_until(lambda: server.state("first") == "finished", within_s=60)
+        time.sleep(1.0)  # by then all is told that is told live
+        route.fulfill(response=answer)
+
+    page = watched.page
+    page.route(re.compile(r"/runs\?project=brief&limit=1$"), answer_late)
+    # However slow this machine is: for the page all of it is one moment, in which no answer is too old to be shown.
+    page.clock.set_fixed_time(time.time())
+    watched.open("/p/brief")
+    expect(page.get_by_role("heading", name="There is no project brief")).to_be_visible()
+    if not is_sooner:
+        write_finished("first", value=0.5, project="brief")
+    expect(page.get_by_role("article", name="loss", exact=True)).to_be_visible()
+    expect(page.get_by_role("columnheader", name="loss")).to_be_visible()
+
+
+def test_a_run_that_is_configured_long_before_it_logs_gets_its_columns(
+    watched: Watched, server: Served, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    source = """
+        import os, time, holter
+        run = holter.init(project="brief", name="one", config={"lr": 0.1})
+        print(run.id, flush=True)
+        while not os.path.exists(os.environ["GO"]): time.sleep(0.05)
+        for step in range(200):
+            run.log({"loss": 1 / (step + 1)})
+            time.sleep(0.05)
+    """
+    with start(source, GO=str(go)) as program:
+        assert program.stdout is not None
+        found = program.stdout.readline().strip()
+        wait_until(lambda: server.state(found) == "running")
+        page = watched.open("/p/brief")
+        expect(page.get_by_role("columnheader", name="lr")).to_be_visible()
+        go.touch()
+        expect(page.get_by_role("article", name="loss", exact=True)).to_be_visible()
+        expect(page.get_by_role("columnheader", name="loss")).to_be_visible()
+        program.kill()
 
 
 def test_a_log_whose_middle_was_not_kept_says_so_and_numbers_its_lines_truly(stranger: Watched) -> None:
