@@ -98,9 +98,22 @@ def test_a_server_that_could_not_beat_believes_in_nothing_and_gives_others_time(
     assert leases.take({"b": 1}) == {}
     monkeypatch.setattr(module, "VALID_S", 0.0)
     assert leases.numbers() == {}
-    assert leases.take({"a": 1}) == {}
     monkeypatch.setattr(module, "VALID_S", 60.0)
     assert leases.numbers() == {"a": 1}
+
+
+def test_what_comes_right_after_the_store_was_away_is_taken_all_the_same(
+    store: PostgresLeases, places: Places, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases = SharedLeases(store)
+    assert leases.take({"before": 1}) == {"before": 1}
+    postgres.execute(places.runs, "UPDATE server SET beat_at = beat_at - INTERVAL '1 hour'")
+    monkeypatch.setattr(leases, "_beaten_at", time.monotonic() - 3600)
+    assert leases.numbers() == {}
+    # Whoever is given nothing believes that another has it, and never looks again.
+    assert leases.take({"new": 1}) == {"new": 1}
+    assert leases.numbers() == {"before": 1, "new": 1}
+    assert leases.beat() == {"before"}  # ours again: its copy may be behind
 
 
 def server(data: Path, places: Places, lease: int, *, clock: FakeClock) -> Ingest:

@@ -96,10 +96,11 @@ def sidecars(directory: str) -> list[int]:
                 continue
             if b"holter.sidecar" in command and directory.encode() in command:
                 parents[int(entry.name)] = (int(parent), command)
-    # A process that is about to become another one still has the command line of its parent.
-    return sorted(
-        pid for pid, (parent, command) in parents.items() if parent not in parents and b"/bin/sh" not in command
-    )
+    # A process that is about to become another one still has the command line of its parent: the shell's child is the
+    # sidecar to be, a sidecar's child is none.
+    shells = {pid for pid, (_, command) in parents.items() if b"/bin/sh" in command}
+    first = {pid for pid, (parent, _) in parents.items() if parent not in parents.keys() - shells}
+    return sorted(first - {parents[pid][0] for pid in first})
 
 
 def _command_of(process: Path) -> bytes:

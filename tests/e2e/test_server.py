@@ -282,7 +282,7 @@ def test_a_mark_and_its_undo_are_seen_at_once_and_by_commands(server: Served) ->
 
 def test_what_a_person_says_of_the_cause_stands_beside_the_verdict_everywhere(server: Served) -> None:
     run_id = record(RAISE="1")
-    wait_until(lambda: ended(server, run_id))
+    wait_until(lambda: ended(server, run_id) and server.get(f"/runs/{run_id}")["cause"])  # said a moment after its end
     known = {each["cause"]: each["in_short"] for each in server.get("/causes")["causes"]}
     assert known["gpu-out-of-memory"]
     assert "memory-leak" not in known

@@ -27,6 +27,12 @@ for step in range({ROWS}):
     run.log({{"loss": 1 / (step + 1)}})
 run.log({{"img": holter.Image(np.zeros((4, 4), np.uint8))}})
 """
+WAITING = """
+import os, time
+print("logged", flush=True)
+while os.path.exists(os.environ["AWAY"]):
+    time.sleep(0.05)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +60,26 @@ def record(server: Served) -> str:
     return next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("id "))
 
 
+def record_without(postgres: PostgresServer, server: Served, away: Path) -> str:
+    """A run that logs while the database is away, and ends when it is back: sidecars of the dead wait for seconds."""
+    away.touch()
+    postgres.kill()
+    try:
+        refused = server.http.get("/runs")
+        assert refused.status_code == 503, refused.text
+        assert "can't be reached" in refused.text
+        program = start(TRAINING + WAITING, HOLTER_URL=server.address, HOLTER_API_KEY=server.key, AWAY=str(away))
+        assert program.stdout is not None
+        run_id = program.stdout.readline().split()[1]
+        assert program.stdout.readline() == "logged\n"
+    finally:
+        postgres.start()
+        away.unlink()
+    with program:
+        program.communicate(timeout=60)
+    return run_id
+
+
 def is_whole(server: Served, run_id: str) -> bool:
     """Whether the run is there with its end, its rows, its lines and its picture."""
     answer = server.http.get(f"/runs/{run_id}")
@@ -78,14 +104,7 @@ def test_a_run_is_there_after_every_part_was_killed(
         server.kill()
     with team_server(data, *places, key=key) as server:
         assert is_whole(server, first)
-        postgres.kill()
-        try:
-            refused = server.http.get(f"/runs/{first}")
-            assert refused.status_code == 503, refused.text
-            assert "can't be reached" in refused.text
-            second = record(server)  # what is sent meanwhile is kept
-        finally:
-            postgres.start()
+        second = record_without(postgres, server, tmp_path / "away")
         wait_until(lambda: is_whole(server, second))
         assert is_whole(server, first)
 
@@ -160,11 +179,7 @@ def test_a_server_may_lose_its_disk_where_journals_lie_elsewhere(
         assert server.http.get(f"/runs/{first}/files").status_code == 200  # now somebody needs its copy
         assert server.get(f"/runs/{first}/verdict")["state"] == "failed"
         assert server.state(first) == "failed"
-        postgres.kill()
-        try:
-            third = record(server)  # its sidecar keeps what the server does not take
-        finally:
-            postgres.start()
+        third = record_without(postgres, server, tmp_path / "away")
         wait_until(lambda: is_whole(server, third))
         assert server.http.delete(f"/runs/{second}?force=true").status_code == 200
         assert server.http.get(f"/runs/{second}").status_code == 404

@@ -141,9 +141,10 @@ def test_a_run_is_digested_by_one_server_and_seen_on_all(lab: Lab) -> None:
         [(_, columns)] = each.series(runs=[run_id], keys=["loss"], buckets=10)
         assert sum(columns["count"]) > 0
         assert [key["key"] for key in each.get(f"/runs/{run_id}/keys", search="loss")["keys"]] == ["loss"]
-    # Who marks a run on another server waits for the one that digests it.
-    assert one.http.patch(f"/runs/{run_id}", json={"name": "otter"}).status_code == 200
-    assert one.get(f"/runs/{run_id}")["name"] == "otter"
+    # Who marks a run on another server waits for the one that digests it, and not only for more of the run's own words.
+    for name in [f"otter {number}" for number in range(8)]:
+        assert one.http.patch(f"/runs/{run_id}", json={"name": name}).status_code == 200
+        assert one.get(f"/runs/{run_id}")["name"] == name
     steps = lab.finish()[run_id]
     for each in lab.servers:
         wait_until(partial(is_whole, each, run_id, steps))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holter.client.magnitudes import BINS, LOWEST, MOST_COUNTED, counted
+from holter.client.magnitudes import BINS, LOWEST, MOST_COUNTED, shares_of
 from holter.client.tensor_watch import Measure, TensorWatch, understand
 from holter.errors import UsageError
 from holter.model.media_records import HistogramLogged
@@ -119,7 +119,7 @@ def test_how_large_values_are_is_counted_by_layer_in_parts_that_stay_the_same() 
 
 def test_of_a_large_tensor_a_share_is_counted_and_its_order_in_memory_makes_no_difference() -> None:
     large = torch.full((1 << 10, 1 << 10), 2.0)
-    several = counted([large, large.T, large[:, ::2]])
+    several = shares_of([large, large.T, large[:, ::2]]).counted()
     assert several.shape == (3, BINS)
     for counts in several.tolist():
         assert MOST_COUNTED / 2 < sum(counts) <= MOST_COUNTED

@@ -77,6 +77,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     summary: dict[str, Any] = {}
     version: int = 0
     """How much of its journals it was made from: a row never replaces one with a higher version."""
+    said_ns: int = 0
+    """When a person or a command last added something to it."""
     seen_ns: int = 0
     """When the run's directory had last changed as this was made and nobody was left to add to it; else 0."""
     rules: str = ""

@@ -7,6 +7,7 @@ import pytest
 
 from holter.console.files import STDERR, STDOUT
 from holter.console.transcript import TranscriptWriter
+from holter.errors import StorageFull
 from holter.model.clock import Clock
 from holter.model.records import Alerted, Edited, Finished
 from holter.model.state import Lateness
@@ -278,3 +279,21 @@ def test_what_people_call_a_run_holds_over_what_its_program_said(
     row = storage.runs.get("r1")
     assert row is not None
     assert (row.name, row.tags, row.project, row.colour) == ("better", ("best",), "p", 5)
+
+
+def test_rows_that_came_before_the_storage_failed_are_told_once_it_is_well(
+    tmp_path: Path, storage: Storage, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(rows: object) -> None:
+        raise StorageFull("the disk is full")
+
+    ingest = open_ingest(tmp_path, storage)
+    journal.log(10)
+    send(ingest, journal)
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.runs, "put", fail)
+        with pytest.raises(StorageFull):
+            ingest.tick()
+    [change] = ingest.tick()
+    assert (change.run, change.rows, change.has_row) == ("r1", 10, True)
+    assert ingest.tick() == []

@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from holter.errors import NotKept
-from holter.journal.digest import Digest
+from holter.journal.digest import Digest, read_opened
 from holter.journal.frame import encode_record
+from holter.journal.rundir import list_segments
 from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.record import Record
@@ -33,6 +34,12 @@ def write_down(directory: str, records: Iterable[Record], *, opened: Opened) -> 
     finally:
         journal.close()
     return True
+
+
+def newest_word_ns(directory: str) -> int:
+    """When a person or a command last added something to a run, as far as it lies here; 0 where nobody has."""
+    opened = (read_opened(paths[0]) for paths in list_segments(directory).values())
+    return max((each.at_ns for each in opened if each is not None and each.writer == "command"), default=0)
 
 
 def in_memory(opened: Opened, records: Sequence[Record]) -> Digest:

@@ -406,6 +406,7 @@ def row_of(run: str, digests: Sequence[Digest], **ends: Any) -> RunRow | None:
         summary=merged_summary(counted) | amended(digests, "summary"),
         metrics=metric_definitions(programs),
         masked=masked_secrets(digests),
+        said_ns=max((each.opened.at_ns for each in digests if each.opened.writer == "command"), default=0),
         warning=standing_warning(digests),
         mark=_mark(counted_marks(digests)),
         cause_mark=cause_mark(digests),

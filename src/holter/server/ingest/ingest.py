@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from holter.catalog.change.command_journal import newest_word_ns
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.read.machines import Machines
 from holter.catalog.read.unreadable import NAMELESS, reason_of, unreadable_row
@@ -83,6 +84,8 @@ class Ingest:
         """Runs of which all is in the ports, once their rows are."""
         self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
+        self._untold: dict[str, Change] = {}
+        """What was taken in, until a call has returned it: where the storage fails in between, the next one does."""
         self._rows_put: dict[str, int] = {}
         self._projected: dict[str, tuple[FollowedRun, RunRow]] = {}
         """Rows that are to be written; one that could not be stays here."""
@@ -124,6 +127,12 @@ class Ingest:
         if self._copies is not None:
             self._copies.send(run)
 
+    def said_ns(self, run: str) -> int:
+        """When somebody last added something to a run in its directory here. For any thread."""
+        with contextlib.suppress(OSError):  # removed meanwhile
+            return newest_word_ns(run_directory(self._data, run))
+        return 0
+
     def announce(self, run: str) -> None:
         """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
         if self.leases.is_elsewhere(run):
@@ -150,7 +159,7 @@ class Ingest:
 
         Raises StorageFull and StorageDamaged; what was not taken in comes with the next call.
         """
-        changes: dict[str, Change] = {}
+        changes = self._untold
         self._let_go_of_lost()
         arrived = self._backlog.take()
         try:
@@ -162,22 +171,22 @@ class Ingest:
         self._update_some_rows(changes)
         if not self.is_behind:
             self._renew_verdicts(changes)
-        return [change for change in changes.values() if change]
+        return self._told()
 
     def take_in_arrived(self) -> list[Change]:
         """The part of `tick` that cannot wait: read what was received, of runs that are known to be alive."""
         self._let_go_of_lost()
         arrived = self._backlog.take(self._live.keys())
-        changes: dict[str, Change] = {}
+        changes = self._untold
         self._read_some(arrived, changes)
         for run, change in changes.items():
             if self._is_due(run, change):
                 self._rows_put.pop(run, None)  # with the next tick
-        return [change for change in changes.values() if change]
+        return self._told()
 
     def take_in(self, run: str) -> list[Change]:
         """What one run has that is new, with its row: somebody waits for it. Else as `tick`."""
-        changes: dict[str, Change] = {}
+        changes = self._untold
         deadline = time.monotonic() + READ_S
         self._let_go_of_lost()
         self._wake([run])
@@ -187,6 +196,10 @@ class Ingest:
             self._project(run)
         for kept in self._put_projected():
             changes.setdefault(kept, Change(kept)).has_row = True
+        return self._told()
+
+    def _told(self) -> list[Change]:
+        changes, self._untold = self._untold, {}
         return [change for change in changes.values() if change]
 
     @property
@@ -306,7 +319,7 @@ class Ingest:
         """Forget what the journals could give back."""
         if (row := self._storage.runs.get(run)) is not None:
             self.removed[run] = row.project
-        for known in (self._live, self._quiet.stamps, self._projected, self._rows_put, self.unreadable):
+        for known in (self._live, self._quiet.stamps, self._projected, self._rows_put, self._untold, self.unreadable):
             known.pop(run, None)
         self._backlog.forget(run)
         for port in (self._storage.runs, self._storage.series, self._storage.console, self._storage.media):
@@ -345,7 +358,7 @@ class Ingest:
         if (numbers := self.leases.numbers()) is None:
             return
         for run in [run for run, followed in self._live.items() if numbers.get(run) != followed.number]:
-            for known in (self._live, self._projected, self._rows_put):
+            for known in (self._live, self._projected, self._rows_put, self._untold):
                 known.pop(run, None)
             self._waiting = [each for each in self._waiting if each != run]
             self._backlog.forget(run)

@@ -92,11 +92,17 @@ class SharedLeases:
         orphaned = standing.orphaned if at - self._lapsed_at > DEAD_S else ()
         free = [*standing.left, *orphaned]
         share = math.ceil(len(free) / max(1, standing.servers))
-        first, self._first = self._first, set()
+        with self._lock:
+            first, self._first = self._first, set()
         return first | found | self._take(dict.fromkeys(free[:share], _ALWAYS)).keys()
 
     def take(self, sizes: Mapping[str, int]) -> Mapping[str, int]:
         """Those that are ours, with those that nobody digests."""
+        if time.monotonic() - self._beaten_at >= VALID_S:
+            # The store was away: whom it has not heard of it gives nothing, and what it does not give has another.
+            first = self.beat()
+            with self._lock:
+                self._first |= first
         with self._lock:
             known = self._valid()
             wanted = {run: size for run, size in sizes.items() if run not in known and run not in self._others}

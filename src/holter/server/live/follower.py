@@ -116,13 +116,12 @@ class Follower(threading.Thread):
     def take_in(self, run: str) -> None:
         """Have what was just written to a run's directory read now. Waits for it, a few seconds at most."""
         self._ingest.announce(run)
-        before = self._version(run)
         with contextlib.suppress(StorageError, OSError):  # the next one takes it along
             self._ingest.send(run)
         if self._ingest.leases.is_elsewhere(run):
             self.call_others()
-            deadline = time.monotonic() + TAKEN_IN_WITHIN_S
-            while self._version(run) == before and time.monotonic() < deadline:
+            said_ns, deadline = self._ingest.said_ns(run), time.monotonic() + TAKEN_IN_WITHIN_S
+            while not self._knows(run, said_ns) and time.monotonic() < deadline:
                 time.sleep(LOOK_AGAIN_S)
             return
         with contextlib.suppress(TimeoutError):  # then it comes with a later tick
@@ -141,11 +140,12 @@ class Follower(threading.Thread):
         if self.is_alive():
             self.join()
 
-    def _version(self, run: str) -> int:
+    def _knows(self, run: str, said_ns: int) -> bool:
+        """Whether its row has what people had said until then: the run itself may say more all the time."""
         with contextlib.suppress(StorageError):
             row = self._storage.runs.get(run)
-            return row.version if row is not None else -1
-        return -1
+            return row is not None and row.said_ns >= said_ns
+        return False
 
     def _next_at(self, soon_at: float, ticked_at: float) -> float:
         """When to look again: at the latest with the next tick."""
