@@ -281,12 +281,12 @@ def media() -> dict[str, Any]:
 
 def batch_size() -> dict[str, Any]:
     """`fit_batch_size` before and after this process used the GPU."""
-    fork = play(FORK, within_s=50)
+    fork = play(FORK, within_s=90)
     found = _json(fork)
     home = Path(tempfile.mkdtemp(prefix="spawn-"))
     (home / "a_step.py").write_text(MODULE)
     began = time.monotonic()
-    spawn = finish(begin(SPAWN, home), home, within_s=50, began=began)
+    spawn = finish(begin(SPAWN, home), home, within_s=90, began=began)
     there = _json(spawn)
     return result(
         {

@@ -56,7 +56,7 @@ class _Torch:
         devices: dict[Any, None] = {}
         for value in values:
             place = self._places_of(value.dtype).pop()
-            place.copy_(value.detach().reshape(()), non_blocking=True)
+            place.copy_((value if value.dim() == 0 else value.reshape(())).detach(), non_blocking=True)
             places.append(place)
             devices[value.device] = None
         events = []
@@ -147,23 +147,31 @@ class DeviceScalars:
 
     def take(self, data: Mapping[str, Any], step: int, at_ns: int, /) -> Mapping[str, Any] | None:
         """The row without what is on a device, which follows; None where nothing is left. Raises NotKept."""
-        has_emptied = bool(self._waiting) and (self._torch is None or self._torch.may_ask) and self._look()
+        may_ask = self._torch is None or self._torch.may_ask
+        has_emptied = bool(self._waiting) and may_ask and self._look()
         if _PLAIN.issuperset(map(type, data.values())):
             self._say_empty(has_emptied)
             return data
-        flat = dict(_flat(data, ""))
-        there = {name: value for name, value in flat.items() if is_on_device(value)}
-        if not there:
-            self._say_empty(has_emptied)
-            return data
-        rest = {name: value for name, value in flat.items() if name not in there}
-        there = {name: value for name, value in there.items() if not self._refuse(name, value)}
-        for copies, names in self._begin(there):
-            self._waiting.append(_Waiting(step, at_ns, names=names, copies=copies))
-            self._say(step, tuple(names))
+        rest: dict[str, Any] = {}
+        ours: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        is_refused = False
+        for name, value in _flat(data, ""):
+            if type(value) in _PLAIN or not is_on_device(value):
+                rest[name] = value
+            elif self._refuse(name, value):
+                is_refused = True
+            elif getattr(value, "is_cuda", False) is True:
+                ours[name] = value
+            else:
+                others[name] = value
+        if ours:
+            has_emptied = not self._begin(ours, step, at_ns, may_ask=may_ask) and has_emptied
+        if others:
+            self._await(_JaxCopies([*others.values()]), [*others], step, at_ns)
             has_emptied = False
         self._say_empty(has_emptied)
-        return rest or None
+        return data if not (ours or others or is_refused) else rest or None
 
     def settle(self, within_s: float) -> None:
         """Wait for what is on its way, so long at most. Raises NotKept."""
@@ -179,23 +187,25 @@ class DeviceScalars:
             if self._waiting:
                 time.sleep(POLL_S)
 
-    def _begin(self, values: dict[str, Any]) -> Iterator[tuple[Copies, list[str]]]:
-        ours = {name: value for name, value in values.items() if getattr(value, "is_cuda", False) is True}
-        if ours:
-            if self._torch is None:
-                self._torch = _Torch(sys.modules["torch"])
-            if not self._torch.may_ask:
-                names = ", ".join(sorted(ours))
-                self._complain("gpu-capture", f"{names}: logged while a CUDA graph is captured, and not recorded")
-            else:
-                known = [*ours]
-                for part in (known[at : at + SLOTS] for at in range(0, len(known), SLOTS)):
-                    if not self._torch.has_room(len(part)):
-                        self._make_room(len(part))
-                    yield self._torch.begin([ours[name] for name in part]), part
-        others = {name: value for name, value in values.items() if name not in ours}
-        if others:
-            yield _JaxCopies([*others.values()]), [*others]
+    def _begin(self, values: dict[str, Any], step: int, at_ns: int, /, *, may_ask: bool) -> bool:
+        """Have torch's values copied; whether they are on their way."""
+        if self._torch is None:
+            self._torch = _Torch(sys.modules["torch"])
+            may_ask = self._torch.may_ask
+        if not may_ask:
+            names = ", ".join(sorted(values))
+            self._complain("gpu-capture", f"{names}: logged while a CUDA graph is captured, and not recorded")
+            return False
+        known = [*values]
+        for part in (known[at : at + SLOTS] for at in range(0, len(known), SLOTS)):
+            if not self._torch.has_room(len(part)):
+                self._make_room(len(part))
+            self._await(self._torch.begin([values[name] for name in part]), part, step, at_ns)
+        return True
+
+    def _await(self, copies: Copies, names: list[str], step: int, at_ns: int) -> None:
+        self._waiting.append(_Waiting(step, at_ns, names=names, copies=copies))
+        self._say(step, tuple(names))
 
     def _make_room(self, count: int) -> None:
         while self._waiting and self._torch is not None and not self._torch.has_room(count):

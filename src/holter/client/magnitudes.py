@@ -6,7 +6,7 @@ Parts that depend on the values would have to be asked of the device first, and 
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from holter.model.clock import Clock
 from holter.model.media_records import HistogramLogged
@@ -15,12 +15,35 @@ BINS = 64
 LOWEST = -40
 """The lowest part begins at 2 to the power of this, and has zero in it too; each is twice as far up as the last."""
 MOST_COUNTED = 1 << 16
+TINY = 6e-8
+"""What is nearer to zero is nothing in half precision."""
 _DECADES = math.log10(2)
 
 
-def counted(tensors: Sequence[Any]) -> Any:
-    """A row for each tensor with how many of its values lie in each part; of very many values a share of them."""
-    return sys.modules["torch"].stack([_counts(each) for each in tensors])
+class Shares(NamedTuple):
+    """Some values of each of several tensors, all in a row: what a GPU takes long for are many small calls."""
+
+    values: Any
+    sizes: list[int]
+
+    def counted(self) -> Any:
+        """A row for each tensor with how many of its values lie in each part."""
+        torch = sys.modules["torch"]
+        powers = self.values.abs().float().log2_().clamp_min_(LOWEST)  # NaN and Inf lie outside, and are left out
+        parts = powers.split(self.sizes)
+        return torch.stack([torch.histc(each, bins=BINS, min=LOWEST, max=LOWEST + BINS) for each in parts])
+
+    def underflow(self) -> Any:
+        """Of each tensor the share of values that are nothing in half precision."""
+        torch = sys.modules["torch"]
+        parts = ((self.values != 0) & (self.values.abs() < TINY)).float().split(self.sizes)
+        return torch.stack([each.mean() for each in parts])
+
+
+def shares_of(tensors: Sequence[Any]) -> Shares:
+    """All values of each tensor of one device and type; of very many an even share."""
+    shares = [_share(each) for each in tensors]
+    return Shares(sys.modules["torch"].cat(shares), [len(each) for each in shares])
 
 
 def are_allowed(tensor: Any) -> bool:
@@ -49,10 +72,8 @@ def told(key: str, counts: Sequence[float], *, step: int, clock: Clock) -> Histo
     )
 
 
-def _counts(tensor: Any) -> Any:
+def _share(tensor: Any) -> Any:
     # In the order in which it lies there, for which no copy is made.
     flat = tensor.permute(sorted(range(tensor.dim()), key=tensor.stride, reverse=True)).reshape(-1)
     # An odd distance, so that it does not always meet the same column.
-    values = flat[:: -(-flat.numel() // MOST_COUNTED) | 1]
-    powers = values.abs().float().log2().clamp_min(LOWEST)  # NaN and Inf lie outside, and are left out
-    return sys.modules["torch"].histc(powers, bins=BINS, min=LOWEST, max=LOWEST + BINS)
+    return flat[:: -(-flat.numel() // MOST_COUNTED) | 1]

@@ -1,6 +1,7 @@
 """Writes one process's rows and records into its journal."""
 
 import contextlib
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -192,7 +193,12 @@ class Recorder:
         from holter.client.device_scalars import DeviceScalars
 
         def append(row: dict[str, Any], step: int, at_ns: int, /) -> None:
-            self.rows.append(row, step, at_ns)
+            is_kept = False
+            if {*map(type, row.values())} == {float}:
+                with contextlib.suppress(struct.error):  # they were whole numbers before
+                    is_kept = self.rows.append_packed(row, step, at_ns)
+            if not is_kept:
+                self.rows.append(row, step, at_ns)
             self.when_late(row)
 
         self._devices = DeviceScalars(append, self.record, complain=self.complain, clock=self._clock)

@@ -18,8 +18,6 @@ from holter.model.record import Record
 from holter.model.warning_records import Warned
 
 KINDS = ("gradients", "parameters", "all")
-TINY = 6e-8
-"""What is nearer to zero is nothing in half precision."""
 MOST_WAITING = 64
 MOST_LAYERS = 5000
 FEW_STEPS = 20
@@ -203,21 +201,22 @@ class TensorWatch:
         for names, group in _by_place(tensors):
             counts = None
             with torch.no_grad():
-                values = {"norm": torch.stack([each.float() for each in torch._foreach_norm(group)])}
+                values = {"norm": torch.stack(torch._foreach_norm(group))}
                 if is_due:
+                    shares = magnitudes.shares_of(group)
                     values |= {
-                        "nan": _stack(each.isnan().sum() for each in group),
-                        "inf": _stack(each.isinf().sum() for each in group),
-                        "underflow": _stack(((each != 0) & (each.abs() < TINY)).float().mean() for each in group),
+                        "nan": torch.stack([each.isnan().sum() for each in group]),
+                        "inf": torch.stack([each.isinf().sum() for each in group]),
+                        "underflow": shares.underflow(),
                     }
-                    counts = self._counted(group)
+                    counts = self._counted(group[0], shares)
             measure = Measure(step, what, names, values, counts)
             measure.is_logged = is_due
             self._send(measure)
 
-    def _counted(self, group: list[Any]) -> Any:
-        if magnitudes.are_allowed(group[0]):
-            return magnitudes.counted(group)
+    def _counted(self, first: Any, shares: magnitudes.Shares) -> Any:
+        if magnitudes.are_allowed(first):
+            return shares.counted()
         self._run.remark("watch(): histograms are left out while torch uses deterministic algorithms only")
         return None
 
@@ -310,7 +309,7 @@ def _is_compiled(model: Any) -> bool:
 
 def _local(tensor: Any) -> Any:
     """Of a sharded tensor the part that is here; of a sparse one its values."""
-    tensor = tensor.detach()
+    tensor = tensor.detach() if tensor.requires_grad else tensor
     if hasattr(tensor, "to_local"):
         tensor = tensor.to_local()
     return tensor.coalesce().values() if tensor.is_sparse else tensor

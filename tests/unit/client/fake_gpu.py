@@ -76,6 +76,9 @@ class Tensor:
     def numel(self) -> int:
         return 1
 
+    def dim(self) -> int:
+        return 0
+
     def is_complex(self) -> bool:
         return False
 
