@@ -37,7 +37,7 @@ PHASES: tuple[tuple[tuple[str, float], ...], ...] = (
     ),
     (("out_of_memory", 45),),
     (("neighbour", 60),),
-    (("watch_cost", 60),),
+    (("watch_cost", 110),),
     (("jax_takes_all", 45),),
     (("scalars", 50),),
     (("contention", 50),),

@@ -31,9 +31,14 @@ class Stream:
 
 
 class Gpu:
-    """One device; `waits` counts how often somebody waited for it."""
+    """One device; `waits` counts how often somebody waited for it.
 
-    def __init__(self) -> None:
+    Args:
+        is_mapped: whether its kernels can write into pinned memory.
+    """
+
+    def __init__(self, *, is_mapped: bool = True) -> None:
+        self.is_mapped = is_mapped
         self.stream = Stream()
         self.waits = 0
         self.pinned = 0
@@ -50,10 +55,21 @@ class Gpu:
     def tensor(self, value: float, dtype: DType = FLOAT32) -> "Tensor":
         return Tensor(self, value, dtype)
 
-    def empty(self, count: int, *, dtype: DType, pin_memory: bool) -> Iterator["Place"]:
+    def empty(self, count: int, *, dtype: DType, pin_memory: bool) -> "Pinned":
         assert pin_memory
         self.pinned += count
-        return (Place(dtype) for _ in range(count))
+        return Pinned([Place(dtype) for _ in range(count)])
+
+    def as_tensor(self, seen: Any, device: int) -> "Pinned":
+        assert (self.is_mapped, device) == (True, 0), "this GPU sees no memory of the host"
+        assert seen.__cuda_array_interface__["data"] == (seen.host.data_ptr(), False)
+        return Pinned(seen.host.places)
+
+    def maximum(self, one: Any, other: Any, *, out: "Place") -> None:
+        """A kernel of whatever it is called with."""
+        assert one is other
+        if isinstance(one, Tensor):
+            out.copy_(one, non_blocking=True)
 
     def wait(self) -> None:
         self.waits += 1
@@ -75,6 +91,9 @@ class Tensor:
 
     def numel(self) -> int:
         return 1
+
+    def get_device(self) -> int:
+        return 0
 
     def dim(self) -> int:
         return 0
@@ -122,6 +141,28 @@ class Place:
 
     def item(self) -> object:
         return self.value
+
+
+class Pinned:
+    """Pinned memory, or what a device sees of it."""
+
+    def __init__(self, places: list[Place]) -> None:
+        self.places = places
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self.places)
+
+    def __getitem__(self, index: int) -> Place:
+        return self.places[index]
+
+    def view(self, dtype: DType) -> "Pinned":
+        return self
+
+    def element_size(self) -> int:
+        return 4
+
+    def data_ptr(self) -> int:
+        return id(self.places)
 
 
 class Event:

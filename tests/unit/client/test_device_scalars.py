@@ -18,9 +18,9 @@ from tests.unit.client.fake_gpu import BOOL, INT64, Gpu
 from tests.unit.journal.recording import opened, read
 
 
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    found = Gpu()
+@pytest.fixture(params=[True, False], ids=["kernels write", "copies"])
+def gpu(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Gpu:
+    found = Gpu(is_mapped=request.param)
     monkeypatch.setitem(sys.modules, "torch", found)
     return found
 
