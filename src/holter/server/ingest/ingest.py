@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from holter.catalog.change.command_journal import newest_word_ns
 from holter.catalog.change.deletions import Deletions
 from holter.catalog.read.machines import Machines
 from holter.catalog.read.unreadable import NAMELESS, reason_of, unreadable_row
@@ -66,7 +65,7 @@ class Ingest:
         """Runs that can't be shown, with the reason, which also stands on their rows."""
         self.removed: dict[str, str] = {}
         """The projects of runs that were there and are not any more; whoever has told of one takes it out."""
-        self._data = data
+        self.data = data
         self._storage = storage
         self._clock = clock
         self._lateness = lateness or Lateness()
@@ -126,12 +125,6 @@ class Ingest:
         """What was just written to a run's directory is kept where all is. Raises StorageError, OSError."""
         if self._copies is not None:
             self._copies.send(run)
-
-    def said_ns(self, run: str) -> int:
-        """When somebody last added something to a run in its directory here. For any thread."""
-        with contextlib.suppress(OSError):  # removed meanwhile
-            return newest_word_ns(run_directory(self._data, run))
-        return 0
 
     def announce(self, run: str) -> None:
         """Say that something was added to a run that may be quiet: the next `tick` looks at it."""
@@ -313,7 +306,7 @@ class Ingest:
         if self._copies is not None:
             return here | self._copies.there if self._copies.there is not None else None
         # Where the whole folder is gone somebody may have unmounted it: then nothing is forgotten.
-        return here if os.path.isdir(os.path.join(self._data, "runs")) else None
+        return here if os.path.isdir(os.path.join(self.data, "runs")) else None
 
     def _drop(self, run: str) -> None:
         """Forget what the journals could give back."""
@@ -332,7 +325,7 @@ class Ingest:
             return
         numbers = self.leases.take(new)
         for run in new:
-            directory = run_directory(self._data, run)
+            directory = run_directory(self.data, run)
             if run not in numbers:
                 self._pass_over(run, directory)
                 continue

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
+from holter.catalog.change.command_journal import newest_word_ns
 from holter.errors import StorageDamaged, StorageError, StorageFailing, StorageFull
+from holter.journal.rundir import run_directory
 from holter.model.clock import Clock
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
@@ -120,7 +122,7 @@ class Follower(threading.Thread):
             self._ingest.send(run)
         if self._ingest.leases.is_elsewhere(run):
             self.call_others()
-            said_ns, deadline = self._ingest.said_ns(run), time.monotonic() + TAKEN_IN_WITHIN_S
+            said_ns, deadline = self._said_ns(run), time.monotonic() + TAKEN_IN_WITHIN_S
             while not self._knows(run, said_ns) and time.monotonic() < deadline:
                 time.sleep(LOOK_AGAIN_S)
             return
@@ -139,6 +141,11 @@ class Follower(threading.Thread):
         self._calls.put(lambda: None)
         if self.is_alive():
             self.join()
+
+    def _said_ns(self, run: str) -> int:
+        with contextlib.suppress(OSError):  # removed meanwhile
+            return newest_word_ns(run_directory(self._ingest.data, run))
+        return 0
 
     def _knows(self, run: str, said_ns: int) -> bool:
         """Whether its row has what people had said until then: the run itself may say more all the time."""
