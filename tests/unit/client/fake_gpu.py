@@ -8,7 +8,7 @@ whatever reads a tensor at once waits for its stream.
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 
 class DType:
@@ -60,12 +60,12 @@ class Gpu:
         self.pinned += count
         return Pinned([Place(dtype) for _ in range(count)])
 
-    def as_tensor(self, seen: Any, device: int) -> "Pinned":
+    def as_tensor(self, seen: "Seen", device: int) -> "Pinned":
         assert (self.is_mapped, device) == (True, 0), "this GPU sees no memory of the host"
         assert seen.__cuda_array_interface__["data"] == (seen.host.data_ptr(), False)
         return Pinned(seen.host.places)
 
-    def maximum(self, one: Any, other: Any, *, out: "Place") -> None:
+    def maximum(self, one: "Tensor | Place", other: "Tensor | Place", *, out: "Place") -> None:
         """A kernel of whatever it is called with."""
         assert one is other
         if isinstance(one, Tensor):
@@ -163,6 +163,13 @@ class Pinned:
 
     def data_ptr(self) -> int:
         return id(self.places)
+
+
+class Seen(Protocol):
+    """Pinned memory as it is described to a device."""
+
+    host: Pinned
+    __cuda_array_interface__: dict[str, Any]
 
 
 class Event:
