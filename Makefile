@@ -9,6 +9,7 @@ READY := .venv/.ready
 PAGE_SOURCES := $(shell find ui -type f -not -path '*/node_modules/*')
 SOURCES := pyproject.toml scripts/setup hatch_build.py build_page.py src/holter/native/signal_witness.c $(PAGE_SOURCES)
 QUICK_TESTS := $(wildcard tests/unit tests/contract tests/architecture)
+OF_SERVERS := $(wildcard $(addprefix tests/contract/test_,clickhouse.py leases.py papers.py postgres.py shared_sweeps.py))
 
 # With -j each job prints in one piece; make before 4.0 cannot.
 ifneq ($(filter output-sync,$(.FEATURES)),)
@@ -92,7 +93,7 @@ types: $(READY)
 
 # What needs a server of its own is for `make test`.
 quick-tests: $(READY)
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) -k 'not postgres' --ignore tests/contract/test_clickhouse.py $(QUICK_TESTS) $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) -k 'not postgres' $(addprefix --ignore ,$(OF_SERVERS)) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
 	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 3 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)

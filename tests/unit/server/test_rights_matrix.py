@@ -497,7 +497,10 @@ def told(answer: httpx.Response, run: str, project: str) -> str:
 
 
 @pytest.mark.parametrize("who", [who for who in PEOPLE if who != "stranger"])
-def test_a_live_stream_tells_everybody_what_they_may_see(server: Server, who: str) -> None:
+def test_a_live_stream_tells_everybody_what_they_may_see(
+    server: Server, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.server.live.changes.KEEP_ALIVE_S", 0.2)  # all that comes to who may see nothing
     [route] = [route for route in load_routes() if route.path == "/events"]
     visitor = server.services.access.check(server.keys[who])
     assert visitor is not None
