@@ -8,13 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holter
+from holter.artifacts.ocdbt import needed_files
 from holter.artifacts.wholeness import judge, step_in
 from holter.errors import UsageError
-from tests.artifacts.files import write_safetensors, write_torch_zip
+from tests.artifacts.files import write_ocdbt, write_safetensors, write_torch_zip
 from tests.artifacts.test_logging import WITHIN_S
 
 WEIGHTS = {"0": bytes(100_000)}
@@ -56,7 +58,7 @@ def orbax(folder: Path) -> None:
     for inner in ("", "ocdbt.process_0/", "ocdbt.process_1/"):
         (item / inner / "d").mkdir(parents=True)
         (item / inner / "d" / "a1310fdc").write_bytes(b"x")
-        (item / inner / "manifest.ocdbt").write_bytes(b"x")
+        write_ocdbt(item / inner, [f"ocdbt.process_{rank}/d/a1310fdc" for rank in range(2)] if not inner else [])
     (item / "array_metadatas").mkdir()
     for rank in range(2):
         (item / "array_metadatas" / f"process_{rank}").write_text("{}")
@@ -103,7 +105,10 @@ TORN: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("megatron", megatron, "iter_0000040", "is missing"),
     ("orbax", orbax, "default/array_metadatas/process_1", "what rank 1 wrote is missing"),
     ("orbax", orbax, "default/manifest.ocdbt", "manifest.ocdbt is missing"),
-    ("orbax", orbax, "default/ocdbt.process_1/d/a1310fdc", "process_1/manifest.ocdbt is missing"),
+    ("orbax", orbax, "default/ocdbt.process_1/d/a1310fdc", "ocdbt.process_1/d/a1310fdc is missing or cut off"),
+    ("orbax", orbax, "default/ocdbt.process_0/d/a1310fdc!", "ocdbt.process_0/d/a1310fdc is missing or cut off"),
+    ("orbax", orbax, "default/d/node", "d/node is missing or cut off"),
+    ("orbax", orbax, "default/manifest.ocdbt!", "manifest.ocdbt can't be read"),
     ("ranks", ranks, "model_rank1_of_2.pt", "rank 1 of 2 is missing"),
 ]
 
@@ -148,6 +153,23 @@ def test_a_folder_of_orbax_that_was_not_committed_is_torn(tmp_path: Path) -> Non
     assert judge(str(tmp_path / "40")).trouble == "its saver has not finished it"
     about.write_text('{"item_handlers": {"default": "", "data": ""}, "commit_timestamp_nsecs": 1}')
     assert judge(str(tmp_path / "40")).trouble == "data is missing"
+
+
+@pytest.mark.parametrize("form", [{}, {"is_packed": True}, {"levels": 3}, {"levels": 3, "above": "inner/"}], ids=str)
+def test_an_array_whose_data_file_is_gone_is_missed_however_its_database_is_made(
+    tmp_path: Path, form: dict[str, Any]
+) -> None:
+    write_ocdbt(tmp_path, ["x/one", "x/two"], **form)
+    data = tmp_path / form.get("above", "") / "x"
+    needed = {str(data / "one"): 1, str(data / "two"): 1}
+    found = needed_files(str(tmp_path))
+    assert {path: size for path, size in found.items() if not path.endswith("node")} == needed
+    assert found[str(data.parent / "d" / "node")] == (data.parent / "d" / "node").stat().st_size
+
+
+def test_a_database_whose_versions_lie_elsewhere_is_not_judged(tmp_path: Path) -> None:
+    write_ocdbt(tmp_path, ["x/one"], kind=1)
+    assert needed_files(str(tmp_path)) == {}
 
 
 @pytest.mark.parametrize(
@@ -232,6 +254,29 @@ def test_a_torn_or_replaced_file_is_passed_over(run: holter.Run, tmp_path: Path)
     assert last.step == 10
 
 
+def test_a_folder_that_is_written_over_in_place_is_passed_over(run: holter.Run, tmp_path: Path) -> None:
+    for step in (10, 20):
+        ranks(folder := tmp_path / f"at-{step}")
+        for part in folder.iterdir():
+            os.utime(part, ns=(step, step))  # not in the moment in which it is written over
+        run.checkpoint(folder, step, artifact=False)
+    torch_file(tmp_path / "at-20" / "model_rank1_of_2.pt")  # of step 30, which did not come further
+    last = run.last_checkpoint()
+    assert last is not None
+    assert (last.step, last.path) == (10, str(tmp_path / "at-10"))
+
+
+def test_what_is_added_to_a_folder_later_does_not_matter(run: holter.Run, tmp_path: Path) -> None:
+    ranks(folder := tmp_path / "at-10")
+    for part in folder.iterdir():
+        os.utime(part, ns=(10, 10))
+    run.checkpoint(folder, 10, artifact=False)
+    torch_file(folder / "rng_state_1.pt")
+    last = run.last_checkpoint()
+    assert last is not None
+    assert last.step == 10
+
+
 def test_a_checkpoint_whose_file_is_gone_comes_from_its_artifact(run: holter.Run, tmp_path: Path) -> None:
     torch_file(tmp_path / "a.pt")
     wanted = (tmp_path / "a.pt").read_bytes()
@@ -268,6 +313,25 @@ def test_resume_takes_what_the_variable_names(run: holter.Run, tmp_path: Path, m
     cut(tmp_path / "step-30.pt")
     with pytest.raises(UsageError, match="which is torn"):
         holter.resume()
+
+
+def test_a_job_that_is_started_anew_goes_on_from_what_it_kept_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+    def start(count: str, *steps: int) -> tuple[int | None, list[str]]:
+        """One start of the job; the step from which it goes on, and what it keeps."""
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", count)
+        with holter.init(project="p", mode="offline", id="r", resume="allow") as run:
+            last = holter.resume()
+            return last.step if last else None, [run.checkpoint({"w": step}, step, artifact=False) for step in steps]
+
+    _, [chosen, _] = start("0", 10, 40)
+    monkeypatch.setenv("HOLTER_RESUME_FROM", chosen)  # and not from step 40, which somebody did not like
+    assert start("0")[0] == 10
+    assert start("1", 20, 30)[0] == 10
+    assert start("2")[0] == 30
 
 
 def wait_for(name: str, count: int) -> str:

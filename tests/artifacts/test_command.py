@@ -1,7 +1,10 @@
 """`holter artifact` from a shell, in one process."""
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -60,3 +63,23 @@ def test_a_version_is_put_listed_fetched_verified_deleted_and_brought_back(
 def test_a_wrong_call_is_one_sentence(arguments: list[str], because: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert holter(*arguments) == 2
     assert because in capsys.readouterr().err
+
+
+def test_put_on_a_full_disk_says_so_and_leaves_the_wish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = 0
+
+    def full(*_: object) -> NoReturn:
+        nonlocal times
+        times += 1
+        assert times < 3, "it tries again and again"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "m.bin").write_bytes(b"a")
+    with monkeypatch.context() as while_full:
+        while_full.setattr("holter.artifacts.working_off.seal", full)
+        assert holter("put", "p/model", str(tmp_path / "m.bin")) == 1
+    assert "is not kept yet: No space left on device" in capsys.readouterr().err
+    assert told(capsys, "put", "p/other", str(tmp_path / "m.bin"))["version"] == "v0"
+    assert told(capsys, "ls", "p/model")["versions"][0]["version"] == "v0"  # type: ignore[index]  # JSON

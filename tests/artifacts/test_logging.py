@@ -191,3 +191,110 @@ def test_a_wish_on_which_everything_fails_keeps_no_other_waiting(
     assert work_off(data) == 2
     assert [absent.why for absent in store().book("p", "odd").absent] == ["RecursionError: too deep"]
     assert [version.name for version in store().book("p", "model").live()] == ["v0"]
+
+
+def ask_for(name: str, *sources: Source, at_ns: int = 1) -> None:
+    wanted = Wanted(project="p", name=name, type="model", at_ns=at_ns, ask=f"x{at_ns}")
+    submit(os.environ["HOLTER_DIR"], Ask(wanted=wanted, sources=sources))
+
+
+def test_a_wish_whose_copies_are_gone_keeps_no_other_waiting(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(b"a" * 10)
+    ask_for("gone", Source("w", str(tmp_path / "small"), offset=0, bytes=10), at_ns=1)
+    ask_for("model", Source("w", str(tmp_path / "w")), at_ns=2)
+    assert work_off(os.environ["HOLTER_DIR"]) == 2
+    [absent] = store().book("p", "gone").absent
+    assert absent.why == f"w can't be read: No such file or directory ({tmp_path / 'small'})"
+    assert [version.name for version in store().book("p", "model").live()] == ["v0"]
+
+
+def test_a_copy_that_was_cut_off_makes_no_version(tmp_path: Path) -> None:
+    (tmp_path / "0").write_bytes(b"a" * 100_000)
+    ask_for("model", Source("w", str(tmp_path / "0"), bytes=300_000))
+    work_off(os.environ["HOLTER_DIR"])
+    book = store().book("p", "model")
+    assert (book.live(), len(book.absent)) == ([], 1)
+    assert "the copy of w is not whole" in book.absent[0].why
+
+
+def test_who_waits_has_somebody_started_again(run: holter.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    def start(data: str, environment: dict[str, str]) -> None:
+        started.append(data)
+        if len(started) == 2:  # the first one was killed
+            work_off(data)
+
+    monkeypatch.setattr("holter.client.artifact_calls.start_worker", start)
+    monkeypatch.setattr("holter.artifacts.artifact._AGAIN_S", 0.01)
+    (tmp_path / "m.bin").write_bytes(b"a")
+    assert run.log_artifact("m.bin", name="model").wait(WITHIN_S).version == "v0"
+
+
+def test_a_project_may_have_any_letters_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.bin").write_bytes(b"a")
+    with holter.init(project="team/vision: 2/3", mode="offline") as run:
+        logged = run.log_artifact("m.bin", name="model").wait(WITHIN_S)
+        assert (logged.version, logged.project) == ("v0", "team/vision: 2/3")
+        assert Path(run.use_artifact("model:latest").file()).read_bytes() == b"a"
+
+
+FULL = """
+import os, resource, sys
+
+def fill():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+
+def make_room():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+for name, size in (("a.bin", 200_000), ("b.bin", 3_000_000)):
+    with open(name, "wb") as file:
+        file.write(os.urandom(size))
+"""
+STAGING = """
+import holter
+from holter.client import artifact_calls
+artifact_calls.start_keeper = lambda run, data: None
+run = holter.init(project="p", mode="offline")
+artifact = holter.Artifact("model", "model")
+artifact.add_file("a.bin")
+artifact.add_file("b.bin")
+fill()
+run.log_artifact(artifact)
+make_room()
+run.finish()
+"""
+SEALING = """
+from holter.artifacts.asks import Ask, list_asks, submit
+from holter.artifacts.store import Store
+from holter.artifacts.wishes import Source, Wanted
+from holter.artifacts.working_off import work_off
+data = os.environ["HOLTER_DIR"]
+wanted = Wanted(project="p", name="model", type="model", at_ns=1, ask="x")
+submit(data, Ask(wanted=wanted, sources=(Source("b.bin", os.path.abspath("b.bin")),)))
+fill()
+print(work_off(data), len(list_asks(data)))
+make_room()
+print(work_off(data), [version.name for version in Store(data).book("p", "model").live()])
+"""
+
+
+def on_full_disk(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """A program that can write no file of more than a megabyte, for a while."""
+    command = [sys.executable, "-c", FULL + source]
+    environment = {**os.environ, "HOLTER_STRICT": ""}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_what_did_not_fit_on_the_disk_leaves_no_copy(tmp_path: Path) -> None:
+    program = on_full_disk(tmp_path, STAGING)
+    assert (program.returncode, "File too large" in program.stderr) == (0, True), program.stderr
+    folder = asks.folder_of(os.environ["HOLTER_DIR"])
+    assert [name for name in os.listdir(folder) if name.endswith(".files")] == []
+
+
+def test_what_can_not_be_sealed_on_a_full_disk_is_sealed_when_there_is_room(tmp_path: Path) -> None:
+    program = on_full_disk(tmp_path, SEALING)
+    assert program.stdout.splitlines() == ["0 1", "1 ['v0']"], program.stderr

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,30 @@ def test_whatever_a_file_says_of_itself_its_parts_are_the_file(data: bytes, size
     whole = begin + data + bytes(70_000)
     assert sum(parts_of(BytesIO(whole), len(whole))) == len(whole)
     assert parts_of(BytesIO(b""), 2 * LARGEST_BYTES + 5) == [LARGEST_BYTES, LARGEST_BYTES, 5]
+
+
+def test_ranks_that_download_a_version_at_one_moment_all_get_it(store: Store, folder: Path, tmp_path: Path) -> None:
+    keep(store, folder)
+    manifest = store.manifest(store.book("p", "model").find("latest").digest)
+    ranks, there = 3, str(tmp_path / "there")
+    all_have_begun = threading.Barrier(ranks)
+
+    def fetch(rank: int) -> None:
+        has_begun = False
+
+        def read(digest: str) -> bytes:
+            nonlocal has_begun
+            if not has_begun:
+                all_have_begun.wait(60)
+            has_begun = True
+            return store.pieces.read(digest)
+
+        download(manifest, read, there)
+        assert differences(manifest, there) == []
+
+    with ThreadPoolExecutor(ranks) as pool:
+        list(pool.map(fetch, range(ranks)))
+    assert sorted(os.listdir(tmp_path)) == ["data", "files", "there"]
 
 
 def test_the_same_content_is_the_same_version(store: Store, folder: Path) -> None:

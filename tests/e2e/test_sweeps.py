@@ -216,6 +216,7 @@ def test_ctrl_c_once_finishes_the_trial_of_a_function_also_with_names_of_wandb()
     [
         (("agent", "nosuch"), "there is no sweep 'nosuch'"),
         (("sweep", "show"), "needs the id of a sweep"),
+        (("sweep", "shwo"), "there is no file 'shwo'; beside a YAML file there are ls, show"),
         (("agent", "x", "--count", "0"), "--count 0 runs nothing"),
         (("agent", "x", "--gpus", "some"), "--gpus some: write auto, how many, or their numbers with commas"),
         (("agent", "x", "--gpus", "0"), "there are no GPUs here for --gpus 0"),
@@ -227,6 +228,22 @@ def test_what_can_not_be_is_said_in_one_line(
     assert main(list(arguments)) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert said in line
+
+
+def test_a_file_that_is_not_utf_8_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sweep.yaml").write_bytes("method: random  # größer".encode("latin-1"))
+    assert main(["sweep", str(tmp_path / "sweep.yaml")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "sweep.yaml can't be read as YAML" in line
+
+
+def test_names_may_have_braces_and_what_is_printed_of_the_best_reads_the_same(tmp_path: Path) -> None:
+    best = {"lr": 1e-05, "word": "no", "none": None, "number": "1e3"}
+    parameters = {name: {"values": [value]} for name, value in best.items()} | {"lr": {"min": 0.0, "max": 1.0}}
+    sweep = begin(tmp_path, parameters=parameters, method="random", name="{lr} {0}")
+    assert holter("sweep", "pause", sweep) == "sweep {lr} {0} is paused\n"
+    open_local(str(data_directory()), sweep).add(best, value=0.5)
+    assert yaml.safe_load(holter("sweep", "best", sweep)) == best
 
 
 def test_people_steer_a_sweep_by_commands(tmp_path: Path) -> None:

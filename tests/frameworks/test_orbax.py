@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("orbax.checkpoint")
 
+from holter.artifacts.ocdbt import needed_files
 from holter.artifacts.wholeness import judge
 
 SAVING = """
@@ -65,3 +66,13 @@ def test_what_two_ranks_wrote_is_whole_and_what_they_are_at_is_not(tmp_path: Pat
         shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
         assert "missing" in judge(str(copy)).trouble
         shutil.rmtree(copy)
+    needed = needed_files(str(tmp_path / "10"))
+    ranks_with_data = {Path(place).relative_to(tmp_path / "10").parts[0] for place in needed}
+    assert {"ocdbt.process_0", "ocdbt.process_1"} <= ranks_with_data
+    for place in needed:
+        name = Path(place).relative_to(tmp_path / "10")
+        for size in (None, needed[place] - 1):
+            shutil.copytree(tmp_path / "10", copy := tmp_path / "copy")
+            (copy / name).unlink() if size is None else os.truncate(copy / name, size)
+            assert "missing" in judge(str(copy)).trouble
+            shutil.rmtree(copy)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from holter.agents.interrupts import Interrupts
 from holter.agents.progress import Progress
 from holter.errors import NoSweep, Refused, Unreachable
 from holter.sweeps.opening import Sweep
@@ -21,10 +22,6 @@ RETRY_S = 1.0
 TELL_S = 3600.0
 
 
-class Stopped(Exception):
-    """The agent is to give back what it has, and leave."""
-
-
 class Runner(Protocol):
     """Runs one trial to its end."""
 
@@ -35,8 +32,9 @@ class Runner(Protocol):
 class Holder:
     """Keeps a lease: says what is known of the trial, and hears whether it may go on. Thread-safe."""
 
-    def __init__(self, sweep: Sweep, asker: Asker, *, lease: Lease) -> None:
+    def __init__(self, sweep: Sweep, asker: Asker, *, lease: Lease, is_now: Callable[[], bool] = lambda: False) -> None:
         self._sweep = sweep
+        self._is_now = is_now
         self._asker = asker
         self._lease = lease
         self._answered_at = time.monotonic()
@@ -59,7 +57,10 @@ class Holder:
         return self.said
 
     def tell(self, outcome: Outcome) -> bool:
-        """Say how it ended, for as long as it takes; false where the lease had been lost."""
+        """Say how it ended, for as long as it takes; false where the lease had been lost. Raises what keeps it from it.
+
+        Who is to leave at once leaves: the trial is handed out again when its lease has ended.
+        """
         until = time.monotonic() + TELL_S
         while True:
             try:
@@ -68,7 +69,7 @@ class Holder:
             except NoSweep:
                 return False
             except (Unreachable, Refused, OSError):
-                if time.monotonic() > until:
+                if self._is_now() or time.monotonic() > until:
                     raise
                 time.sleep(RETRY_S)
 
@@ -93,11 +94,11 @@ def work(
     runner: Runner,
     count: int | None,
     progress: Progress,
-    is_leaving: Callable[[], bool],
+    interrupts: Interrupts,
 ) -> int:
-    """Run trials; returns how many. Raises Stopped when told to stop at once, NoSweep, and UsageError."""
+    """Run trials; returns how many. Raises NoSweep, UsageError, and Unreachable when told to stop at once."""
     done = 0
-    while (count is None or done < count) and not is_leaving():
+    while (count is None or done < count) and not interrupts.is_leaving:
         answer = _ask(sweep, asker)
         if answer.kind == "over":
             progress.say(f"sweep {sweep.id} is over: {answer.why}")
@@ -108,7 +109,7 @@ def work(
             continue
         lease = answer.lease
         progress.begin(lease)
-        holder = Holder(sweep, asker, lease=lease)
+        holder = Holder(sweep, asker, lease=lease, is_now=lambda: interrupts.is_now)
         outcome = runner.run(lease, holder)
         is_kept = outcome is not None and holder.tell(outcome)
         progress.end(lease, outcome if is_kept else None)

@@ -22,6 +22,7 @@ def this_agent(gpu: str = "") -> Asker:
         pid=me.pid,
         started=me.started,
         boot_id=me.boot_id,
+        pid_namespace=me.pid_namespace,
     )
 
 

@@ -108,7 +108,7 @@ def run_agent(
             runner=runner,
             count=count,
             progress=progress,
-            is_leaving=lambda: interrupts.is_leaving,
+            interrupts=interrupts,
         )
     if interrupts.is_now and function is not None:
         raise KeyboardInterrupt  # the rest of the user's program is to stop as well

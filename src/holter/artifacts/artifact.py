@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holter.artifacts.wishes import Wanted
 
 _LOOK_S = 0.02
+_AGAIN_S, _AGAIN_LATEST_S = 5.0, 60.0
 
 
 class Sealed:
@@ -110,6 +111,7 @@ class Artifact(Draft):
         self._sealed: Sealed | None = None
         self._asked: tuple[str, str] | None = None
         self._find: Callable[[int], Sealed] | None = None
+        self._start: Callable[[], None] = lambda: None
         self.goes_nowhere = False
         """It was logged to a run that records nothing: there is nothing to wait for."""
         self.project = ""
@@ -129,13 +131,14 @@ class Artifact(Draft):
             made.ttl_s = (version.expires_ns - version.made_ns) / 1e9
         return made
 
-    def was_asked(self, data: str, ask: str, find: Callable[[int], Sealed], /) -> None:
-        """It was logged: from now on `wait()` can tell."""
-        self._asked, self._find = (data, ask), find
+    def was_asked(self, data: str, ask: str, find: Callable[[int], Sealed], /, *, start: Callable[[], None]) -> None:
+        """It was logged: from now on `wait()` can tell. `start` sees to it that somebody is at it."""
+        self._asked, self._find, self._start = (data, ask), find, start
 
     def wait(self, timeout: float | None = None) -> "Artifact":
         """Wait until the version is whole. Raises NotSealed where it can't be, or is not in time."""
         until = None if timeout is None else time.monotonic() + timeout
+        again_s, again_at = _AGAIN_S, time.monotonic() + _AGAIN_S
         while self._sealed is None and not self.goes_nowhere:
             if self._asked is None or self._find is None:
                 raise NotSealed(f"artifact {self.name} was not logged: run.log_artifact() does it")
@@ -148,6 +151,10 @@ class Artifact(Draft):
                     f"artifact {self.name} is not kept yet after {timeout:g} s; that goes on in the background"
                 )
             else:
+                if time.monotonic() >= again_at:  # whoever was at it was killed, or had no room
+                    self._start()
+                    again_s = min(2 * again_s, _AGAIN_LATEST_S)
+                    again_at = time.monotonic() + again_s
                 time.sleep(_LOOK_S)
         return self
 

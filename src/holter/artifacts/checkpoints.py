@@ -83,16 +83,23 @@ def last_whole(found: Iterable[Checkpoint]) -> Checkpoint | None:
     return max(whole, key=lambda each: (each.step if each.step is not None else -1, each.at_ns), default=None)
 
 
-def state_of_file(path: str) -> tuple[int, ...]:
-    """By what a file is known again; empty for a folder, whose parts are looked at."""
-    return state_of(os.stat(path)) if os.path.isfile(path) else ()
+def state_of_file(path: str, *, then_ns: int | None = None) -> tuple[int, ...]:
+    """By what a file or folder is known again: of a folder, the bytes of what was there then. Raises OSError.
+
+    What other ranks add to it later is none of that; what is written over it is not there any more.
+    """
+    if not os.path.isdir(path):
+        return state_of(os.stat(path))
+    found = [status for _, status, _ in walk(path)]
+    newest_ns = max((each.st_mtime_ns for each in found), default=0) if then_ns is None else then_ns
+    return 0, 0, sum(each.st_size for each in found if each.st_mtime_ns <= newest_ns), newest_ns
 
 
 def _look(record: Checkpointed, artifact: str) -> Checkpoint:
     path, trouble = record.path, ""
     try:
-        if record.state and state_of_file(path)[2:] != tuple(record.state[2:]):
-            trouble = "another file has its name now"
+        if record.state and state_of_file(path, then_ns=record.state[-1])[2:] != tuple(record.state[2:]):
+            trouble = "something else was written under its name"
         else:
             os.stat(path)
             trouble = judge(path).trouble

@@ -1,6 +1,7 @@
 """From a version back to files: each whole, or not there."""
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections import OrderedDict
@@ -56,7 +57,13 @@ def download(manifest: Manifest, read: ReadPiece, folder: str, /, *, only: Itera
     wanted = _wanted(manifest, only)
     reading = Reading(manifest, read)
     if only is None and not os.path.lexists(folder):
-        return _download_folder(reading, wanted, folder)
+        try:
+            return _download_folder(reading, wanted, folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            # Another rank was quicker: the folder is whole, or somebody else's.
+            wanted = [entry for entry in wanted if _differs(entry, folder)]
     return [_replace(reading, entry, os.path.join(folder, entry.path)) for entry in wanted]
 
 

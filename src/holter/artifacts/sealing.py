@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from holter.artifacts.book import Version
@@ -89,30 +89,34 @@ class _Building:
             return Entry(source.path, source.bytes, source.digest, reference=source.reference)
         if source.offset >= 0:
             return self._bundled(source)
-        try:
+        with _reading(source):
             # Unbuffered: parts are read whole. What was a file may be a pipe now, and must not be waited for.
             fd = os.open(source.at, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            with open(fd, "rb", buffering=0) as file:
+        with open(fd, "rb", buffering=0) as file:
+            with _reading(source):
                 status = os.fstat(fd)
                 self._check(source, status)
-                spans, digest = self._read(file.readinto, parts_of(file, status.st_size), source)
+                if source.state is None and source.bytes and status.st_size != source.bytes:
+                    # A machine that lost power may have kept the wish, and only the beginning of the copy.
+                    raise NotSealed(_cut_off(source))
+                lengths = parts_of(file, status.st_size)
+            spans, digest = self._read(file.readinto, lengths, source)
+            with _reading(source):
                 # Its times, and whether the name still means this file.
                 self._check(source, os.stat(source.at), os.fstat(fd))
                 if state_of(os.stat(source.at)) != state_of(status):
                     raise NotSealed(_changed(source))
-        except OSError as error:
-            raise NotSealed(f"{source.path} can't be read: {error.strerror} ({source.at})") from error
         return Entry(source.path, status.st_size, digest, spans)
 
     def _bundled(self, source: Source) -> Entry:
-        if self._bundle is None or self._bundle.name != source.at:
-            self.close()
-            self._bundle = open(source.at, "rb", buffering=1 << 20)  # noqa: SIM115  closed by `close`
-        bundle = self._bundle
-        bundle.seek(source.offset)
-        data = memoryview(bundle.read(source.bytes))
+        with _reading(source):
+            if self._bundle is None or self._bundle.name != source.at:
+                self.close()
+                self._bundle = open(source.at, "rb", buffering=1 << 20)  # noqa: SIM115  closed by `close`
+            self._bundle.seek(source.offset)
+            data = memoryview(self._bundle.read(source.bytes))
         if len(data) != source.bytes:
-            raise NotSealed(f"the copy of {source.path} is not whole ({source.at})")
+            raise NotSealed(_cut_off(source))
         digest, span = self._keep(data) if data else (hashlib.sha256().hexdigest(), None)
         return Entry(source.path, source.bytes, f"sha256:{digest}", (span,) if span else ())
 
@@ -148,7 +152,8 @@ class _Building:
             self._buffer = bytearray(min(LARGEST_BYTES, max(length, 1 << 20)))
         view, filled = memoryview(self._buffer)[:length], 0
         while filled < length:
-            count = readinto(view[filled:])  # type: ignore[operator]  # of a raw file
+            with _reading(source):
+                count = readinto(view[filled:])  # type: ignore[operator]  # of a raw file
             if not count:
                 raise NotSealed(_changed(source))
             filled += count
@@ -190,6 +195,19 @@ class _Building:
             self._places[digest] = len(self._pieces)
             self._pieces.append((digest, size))
         return self._places[digest]
+
+
+@contextlib.contextmanager
+def _reading(source: Source) -> Iterator[None]:
+    """What can't be read makes no version; what can't be written, where pieces are kept, may be tried again."""
+    try:
+        yield
+    except OSError as error:
+        raise NotSealed(f"{source.path} can't be read: {error.strerror} ({source.at})") from error
+
+
+def _cut_off(source: Source) -> str:
+    return f"the copy of {source.path} is not whole ({source.at})"
 
 
 def _changed(source: Source) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from holter.artifacts.ocdbt import needed_files
 from holter.artifacts.splitting import ODD, read_header
 
 _SHARD = re.compile(rb"__\d+_\d+\.distcp")
@@ -192,7 +193,12 @@ def _torn_item(path: str) -> str:
         inner = os.path.join(path, folder)
         if "manifest.ocdbt" not in os.listdir(inner) or not os.listdir(os.path.join(inner, "d")):
             return f"{os.path.join(folder, 'manifest.ocdbt')} is missing"
-    return ""
+    try:
+        needed = needed_files(path)
+    except (OSError, *ODD) as error:
+        return f"manifest.ocdbt can't be read: {error}"
+    lost = (place for place, size in sorted(needed.items()) if not os.path.isfile(place) or _size("", place) < size)
+    return next((f"{os.path.relpath(place, path)} is missing or cut off" for place in lost), "")
 
 
 def _saved_model(path: str, names: list[str]) -> Judged | None:

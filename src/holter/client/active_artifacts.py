@@ -6,7 +6,7 @@ from typing import Any
 from holter.artifacts.artifact import Artifact
 from holter.artifacts.checkpoints import Checkpoint
 from holter.client.active import current, the_run
-from holter.client.checkpoints import RESUME_FROM, chosen_by_variable
+from holter.client.checkpoints import RESUME_FROM, chosen_by_variable, own_of_job
 
 
 def log_artifact(artifact_or_path: Any, name: str | None = None, *options: Any, **others: Any) -> Artifact:
@@ -47,10 +47,12 @@ def last_checkpoint() -> Checkpoint | None:
 def resume() -> Checkpoint | None:
     """Where to go on: the checkpoint of HOLTER_RESUME_FROM, else the newest whole one of the active run; None for none.
 
+    Where torchrun or SLURM has started the job anew, what the job itself has kept since counts before the variable.
     `checkpoint.path` is where it lies, `checkpoint.step` the step after which it was made. Raises UsageError where
     HOLTER_RESUME_FROM names one that is torn or missing.
     """
-    chosen = os.environ.get(RESUME_FROM, "")
+    chosen, run = os.environ.get(RESUME_FROM, ""), current()
     if not chosen:
         return last_checkpoint()
-    return chosen_by_variable(current(), chosen)
+    own = own_of_job(run, os.environ) if run is not None else None
+    return own or chosen_by_variable(run, chosen)

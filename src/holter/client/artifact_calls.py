@@ -11,7 +11,7 @@ from holter.artifacts.artifact import Artifact, Sealed
 from holter.artifacts.asks import URL, Ask, stage, staged_folder, start_worker, submit
 from holter.artifacts.book import LATEST, Keep, check_alias, check_keep
 from holter.artifacts.draft import IMMUTABLE, MUTABLE, plain_metadata
-from holter.artifacts.names import parse_name
+from holter.artifacts.names import ArtifactName, parse_name
 from holter.artifacts.wishes import Source, Wanted
 from holter.errors import NotSealed, UsageError
 from holter.model.artifact_records import ArtifactLogged
@@ -103,7 +103,12 @@ def _log(run: "ArtifactRun", artifact: Artifact, aliases: tuple[str, ...], *, ke
             policy=policy,
         )
     )
-    artifact.was_asked(data, ask, lambda number: find(data, f"{run.project}/{artifact.name}:v{number}", run.project))
+    artifact.was_asked(
+        data,
+        ask,
+        lambda number: find_version(data, ArtifactName(run.project, artifact.name, f"v{number}")),
+        start=lambda: start_keeper(run, data),
+    )
     _asked_here[artifact.name] = artifact
     start_keeper(run, data)
     if trouble is not None:
@@ -119,6 +124,11 @@ def _stage(mutable: list[Source], folder: str) -> tuple[dict[str, Source], NotSe
         return {}, error
     except FileNotFoundError as error:
         return {}, NotSealed(f"{error.filename} was removed before it could be copied")
+    except OSError:
+        import shutil  # only failures need it
+
+        shutil.rmtree(folder, ignore_errors=True)  # a full disk: what was copied by then must not keep it so
+        raise
 
 
 def start_keeper(run: "ArtifactRun", data: str) -> None:
@@ -174,9 +184,14 @@ def _fill(artifact: Artifact, given: Any, *, policy: str) -> None:
 
 def find(data: str, text: str, project: str, /) -> Sealed:
     """The version of this name in the local store. Raises NoArtifact, UsageError."""
+    return find_version(data, parse_name(text, project=project))
+
+
+def find_version(data: str, wanted: ArtifactName) -> Sealed:
+    """The same, taken apart: a project may have any letters in its name. Raises NoArtifact."""
     from holter.artifacts.store import Store
 
-    wanted, store = parse_name(text, project=project), Store(data)
+    store = Store(data)
     book = store.book(wanted.project, wanted.name)
     return Sealed(store, book, book.find(wanted.alias))
 

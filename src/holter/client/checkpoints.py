@@ -28,6 +28,7 @@ from holter.model.record import Record
 
 if TYPE_CHECKING:
     from holter.client.artifact_run import ArtifactRun
+    from holter.journal.digest import Digest
 
 RESUME_FROM = "HOLTER_RESUME_FROM"
 _RULE = {"keep", "best", "mode", "policy", "artifact", "name"}
@@ -49,6 +50,19 @@ def chosen_by_variable(run: "ArtifactRun | None", chosen: str) -> Checkpoint:
     trial = read_trial()
     step = trial.step if trial is not None and trial.goes_on_from == chosen else judged.step
     return known or Checkpoint(step=step, path=path, at_ns=os.stat(path).st_mtime_ns, saver=judged.saver)
+
+
+def own_of_job(run: "ArtifactRun", environ: Mapping[str, str]) -> Checkpoint | None:
+    """The newest whole one that a job has kept which was started anew; None for others, and where it has kept none.
+
+    It finds the variables of its first start again: what they name is older.
+    """
+    counts = (environ.get(name, "") for name in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"))
+    if not any(count.isdecimal() and int(count) for count in counts):
+        return None
+    # Such a job counts its attempts from 1: the newest of these was its first start.
+    first = [each.opened for each in _digests(run.dir) if each.opened.writer == "client" and each.opened.attempt == 1]
+    return last_of(run, since_ns=max((each.at_ns for each in first), default=0))
 
 
 def checkpoint_of(
@@ -161,17 +175,17 @@ def _tidy(run: "ArtifactRun") -> None:
                 os.unlink(path)
 
 
-def last_of(run: "ArtifactRun") -> Checkpoint | None:
-    """The newest whole one; what only the artifact has is fetched."""
+def last_of(run: "ArtifactRun", *, since_ns: int = 0) -> Checkpoint | None:
+    """The newest whole one since then; what only the artifact has is fetched."""
     try:
-        found = _all(run)
+        found = [each for each in _all(run) if each.at_ns >= since_ns]
         while (best := last_whole(found)) is not None:
             if best.path:
                 return best
             if fetched := _fetch(run, best):
                 return fetched
             found.remove(best)
-        if run.has_known_id and not found:
+        if run.has_known_id and not found and not since_ns:
             return _from_server(run)
     except Exception as error:  # noqa: BLE001  the boundary
         run.report("last_checkpoint", error)
@@ -232,7 +246,11 @@ def _all(run: "ArtifactRun") -> list[Checkpoint]:
 
 
 def _said(directory: str) -> list[Record]:
+    return [record for found in _digests(directory) for record in found.said]
+
+
+def _digests(directory: str) -> "list[Digest]":
     from holter.journal.digest import digest
 
-    journals = list_segments(directory)
-    return [record for journal, paths in journals.items() if (found := digest(journal, paths)) for record in found.said]
+    journals = list_segments(directory) if directory else {}
+    return [found for journal, paths in journals.items() if (found := digest(journal, paths))]

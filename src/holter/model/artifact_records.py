@@ -58,7 +58,8 @@ class Checkpointed(Record, frozen=True, kw_only=True):
     ask: str = ""
     """The wish to keep it as an artifact; empty for none."""
     state: tuple[Whole, ...] = ()
-    """Device, inode, size and time of the last change of the file, by which one that was replaced is known."""
+    """Device, inode, size and time of the last change of the file, by which one that was replaced is known; of a folder
+    0, 0, the bytes of all its files and the time of the last change of any of them."""
 
 
 class WentOn(Record, frozen=True, kw_only=True):

@@ -187,7 +187,7 @@ def read_given(given: object) -> Given:
     name = ""
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
-        with open(name, encoding="utf-8") as file:
+        with open(name, encoding="utf-8", errors="surrogateescape") as file:
             given, lines = read_yaml(file.read(), name=name)
     understood = read_configuration(given, lines=lines, name=name)
     return Given(written=dict(given), understood=understood)  # type: ignore[call-overload]  # it was read as a mapping

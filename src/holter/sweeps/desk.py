@@ -347,7 +347,10 @@ class Desk:
         if fate == PAUSE_HOST and attempt.host:
             reason = f"{outcome.cause}: make room, then `holter sweep lift {self.id} {attempt.host}`"
             events.append(Decreed(at_ns=now, act="quarantine", what=attempt.host, by="holter", reason=reason))
-        if (reason := _reason_to_stop(state, fate, outcome)) and state.status == RUNNING:
+        reason = _reason_to_stop(state, fate, outcome)
+        if said == FAILED and outcome.state == FINISHED:
+            reason = _never_logged(state, outcome)
+        if reason and state.status == RUNNING:
             events.append(Decreed(at_ns=now, act="stop", by="holter", reason=reason))
         if said == FINISHED and _reached(configuration, ended.value):
             reason = f"a trial reached {ended.value}"
@@ -366,8 +369,10 @@ class Desk:
             assert attempt is not None
             known = seen.get(attempt.agent)
             is_theirs = attempt.agent == asker.id
-            is_lost = is_theirs or self.is_silent(known)
             heard_ns = max(known.at_ns if known is not None else 0, attempt.started_ns)
+            # What it asked for may have taken long to choose: its lease begins when it gets the answer.
+            heard = msgspec.structs.replace(known, at_ns=heard_ns) if known is not None else None
+            is_lost = is_theirs or self.is_silent(heard)
             if not is_lost and self._now_ns() - heard_ns < QUIET_S * 1e9:
                 continue
             outcome = self._look(attempt.run)
@@ -409,6 +414,14 @@ def _reason_to_stop(state: SweepState, fate: str, outcome: Outcome) -> str:
         return ""
     said = f"{SAME_PLACE} trials failed at the same place, so it is the code: {outcome.because}"
     return f"{said}\n{outcome.traceback}".rstrip()
+
+
+def _never_logged(state: SweepState, outcome: Outcome) -> str:
+    """Where no trial has had a value, and several ended without one: no trial to come will have one either."""
+    ended = sum(each.state == FAILED and not each.cause for each in state.trials)
+    if ended + 1 < SAME_PLACE or any(each.value is not None or each.reports for each in state.trials):
+        return ""
+    return f"{SAME_PLACE} trials ended without a value, so it is the code or `metric`: {outcome.because}"
 
 
 def _reached(configuration: Configuration, value: float | None) -> bool:

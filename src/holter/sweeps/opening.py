@@ -156,5 +156,5 @@ class Place:
 
 def _is_gone(asker: Asker) -> bool:
     """Only where its process can be seen from here."""
-    identity = ProcessIdentity(asker.host, asker.boot_id, asker.pid, asker.started)
+    identity = ProcessIdentity(asker.host, asker.boot_id, asker.pid, asker.started, asker.pid_namespace)
     return bool(asker.pid) and is_alive(identity) is False

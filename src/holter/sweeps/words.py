@@ -23,6 +23,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pid: Small = 0
     started: Whole = 0
     boot_id: Name = ""
+    pid_namespace: Name = ""
+    """Containers of one host count their processes separately."""
 
     @property
     def host_place(self) -> str:

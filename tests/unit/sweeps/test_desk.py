@@ -3,12 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from holter.agents.asking import this_agent
 from holter.errors import JournalError, NoSweep, UsageError
+from holter.probes.identity import this_process
 from holter.storage.opening import open_sweeps
+from holter.sweeps.configuration import read_configuration
 from holter.sweeps.desk import LEASE_S, Desk
-from holter.sweeps.opening import begin_local, list_local
+from holter.sweeps.opening import begin_local, list_local, open_local
+from holter.sweeps.search import Search, Suggested
+from holter.sweeps.state import SweepState
+from holter.sweeps.words import Outcome
 from tests.unit.sweeps.desks import Bench
 
 X = {"x": {"min": 0.0, "max": 1.0}}
@@ -74,9 +81,40 @@ def test_a_process_that_is_gone_loses_its_lease_at_once(bench: Bench) -> None:
     assert bench.take("b").number == 0
 
 
-def test_what_its_run_says_counts_where_an_agent_died_after_it(bench: Bench) -> None:
-    from holter.sweeps.words import Outcome
+def test_an_agent_of_another_container_of_this_host_is_not_taken_for_gone(tmp_path: Path) -> None:
+    given = read_configuration({"method": "random", "parameters": X})
+    sweep = open_local(str(tmp_path), begin_local(str(tmp_path), given, project="p", by="ada"))
+    here = this_agent()
+    assert here.pid_namespace == this_process().pid_namespace
 
+    def take(agent: str, **about: Any) -> int:
+        lease = sweep.ask(msgspec.structs.replace(here, id=agent, **about)).lease
+        assert lease is not None
+        return lease.number
+
+    # With another start it is another process that had this pid.
+    assert take("elsewhere", started=here.started + 1, pid_namespace="pid:[1]") == 0
+    assert take("gone", started=here.started + 1) == 1
+    assert take("living") == 1
+    assert take("last") == 2
+
+
+def test_a_trial_that_took_long_to_choose_is_not_taken_away(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    suggest = Search.suggest
+
+    def slowly(search: Search, state: SweepState) -> Suggested:
+        bench.now_ns += int((LEASE_S + 1) * 1e9)
+        return suggest(search, state)
+
+    monkeypatch.setattr(Search, "suggest", slowly)
+    lease = bench.take("a")
+    assert bench.take("b").number == 1
+    assert bench.say(lease, "a").holds
+    bench.now_ns += int((LEASE_S + 1) * 1e9)
+    assert bench.take("c").number == 0
+
+
+def test_what_its_run_says_counts_where_an_agent_died_after_it(bench: Bench) -> None:
     lease = bench.take("a")
     bench.ended[lease.run] = Outcome(state="finished", value=0.125)
     bench.now_ns += 11_000_000_000
@@ -112,8 +150,6 @@ def test_what_is_tried_again_is_tried_three_times(bench: Bench) -> None:
 
 
 def test_what_is_given_back_is_no_try(bench: Bench) -> None:
-    from holter.sweeps.words import Outcome
-
     for _ in range(4):
         bench.say(bench.take(), ended=Outcome(state="crashed", is_given_back=True))
     assert bench.states() == ["waiting"]
@@ -209,11 +245,32 @@ def test_a_target_that_is_reached_ends_the_sweep(tmp_path: Path) -> None:
 
 
 def test_a_trial_without_its_metric_failed(bench: Bench) -> None:
-    from holter.sweeps.words import Outcome
-
     bench.say(bench.take(), ended=Outcome(state="finished", because="it never logged loss"))
     trial = bench.desk.state().trials[0]
     assert (trial.state, trial.because) == ("failed", "it never logged loss")
+
+
+def without_value(bench: Bench, times: int) -> None:
+    for _ in range(times):
+        bench.say(bench.take(), ended=Outcome(state="finished", because="it never logged los"))
+
+
+def test_a_metric_that_no_trial_logs_stops_the_sweep(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, parameters=X)
+    without_value(bench, 3)
+    answer = bench.ask()
+    assert (answer.kind, answer.why) == (
+        "over",
+        "3 trials ended without a value, so it is the code or `metric`: it never logged los",
+    )
+
+
+def test_a_metric_that_some_trial_logs_does_not_stop_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, parameters=X)
+    without_value(bench, 2)
+    bench.finish(bench.take(), 0.5)
+    without_value(bench, 3)
+    assert bench.ask().kind == "trial"
 
 
 def test_given_trials_come_first_and_taken_ones_are_finished(bench: Bench) -> None:

@@ -2551,6 +2551,8 @@ export interface components {
             started: number;
             /** @default  */
             boot_id: string;
+            /** @default  */
+            pid_namespace: string;
         };
         /**
          * SaidWord

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holter.artifacts.artifact import Sealed
-from holter.artifacts.asks import Ask, read_answer, submit
+from holter.artifacts.asks import Answer, Ask, read_answer, submit
 from holter.artifacts.book import Book, Keep, Version, check_keep
 from holter.artifacts.collecting import collect
 from holter.artifacts.editing import protect
@@ -23,7 +23,7 @@ from holter.artifacts.fetching import Reading, changed_files, differences, downl
 from holter.artifacts.names import ArtifactName, parse_name
 from holter.artifacts.store import Store
 from holter.artifacts.wishes import Source, Wanted, state_of, walk
-from holter.artifacts.working_off import work_off
+from holter.artifacts.working_off import work_off, write_down
 from holter.cli.choice import open_catalog
 from holter.cli.figures import age, clean, plural, size
 from holter.cli.parser import add_json
@@ -163,18 +163,31 @@ def _put(store: Store, args: argparse.Namespace) -> int:
     )
     data = os.path.dirname(store.root)
     submit(data, Ask(wanted=asked, sources=sources))
-    until = time.monotonic() + WITHIN_S
-    while (said := read_answer(data, ask)) is None and time.monotonic() < until:
-        work_off(data)
-        time.sleep(0.02)
-    if said is None or said.number < 0:
-        raise NotSealed(f"{args.rest} was not kept: {said.why if said else 'another process does not come to an end'}")
+    said = _answer(data, ask, args.rest)
     book = store.book(wanted.project, wanted.name)
     version = book.of_number(said.number)
     new = f", {size(said.new_bytes)} of it new" if said.new_bytes < said.bytes else ""
     return _print(
         args, _version_json(book, version), [f"{book.project}/{book.name}:{version.name}, {size(version.bytes)}{new}"]
     )
+
+
+def _answer(data: str, ask: str, path: str) -> Answer:
+    """What became of a wish, once it is worked off. Raises NotSealed where that can't be now, or ever."""
+    until, last = time.monotonic() + WITHIN_S, list[tuple[str, str]]()
+
+    def tell(each: Ask, said: Answer) -> None:
+        last[:] = [(each.wanted.ask, said.why)]
+        write_down(each, said)
+
+    while (said := read_answer(data, ask)) is None and time.monotonic() < until:
+        work_off(data, tell=tell)
+        if last and read_answer(data, ask) is None and read_answer(data, last[0][0]) is None:
+            raise NotSealed(f"{path} is not kept yet: {last[0][1]}; once that can be, `holter sync` goes on with it")
+        time.sleep(0.02)
+    if said is None or said.number < 0:
+        raise NotSealed(f"{path} was not kept: {said.why if said else 'another process does not come to an end'}")
+    return said
 
 
 def _remove(store: Store, args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ import argparse
 import csv
 import io
 import json
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _begin(args: argparse.Namespace, place: "Place") -> int:
+    if not os.path.exists(args.what):
+        raise UsageError(f"there is no file {args.what!r}; beside a YAML file there are {', '.join(ACTS)}")
     sweep = place.begin(args.what, project=args.project)
     return _tell(args, {"sweep": sweep}, "sweep {sweep}: `holter agent {sweep}` works at it")
 
@@ -100,7 +103,9 @@ def _show(args: argparse.Namespace, found: "Sweep") -> int:
         if args.json:
             print_json(best)
         else:
-            print("\n".join(f"{name}: {value!r}" for name, value in best.params.items()))
+            import yaml  # there wherever a sweep is: 1e-05 is a text there, and None another one
+
+            print(yaml.safe_dump(best.params, sort_keys=False, allow_unicode=True), end="")
             print(f"# trial {best.number}: {shown.metric} {best.value}, run {best.run}")
     else:
         _export(args, shown)
@@ -159,7 +164,7 @@ def _steer(args: argparse.Namespace, found: "Sweep") -> None:
         what, bounds = _bounds(args.rest[1:])
     found.change(act, by=_user(), what=what, bounds=bounds)
     shown = found.show()
-    _tell(args, {"sweep": shown.id, "status": shown.status}, f"sweep {clean(shown.name)} is {{status}}")
+    _tell(args, {"sweep": shown.id, "status": shown.status}, "sweep {name} is {status}", name=clean(shown.name))
 
 
 def _bounds(words: list[str]) -> tuple[str, tuple[float, float]]:
@@ -176,11 +181,11 @@ def _number(args: argparse.Namespace) -> int:
     return int(args.rest[1])
 
 
-def _tell(args: argparse.Namespace, found: dict[str, object], text: str) -> int:
+def _tell(args: argparse.Namespace, found: dict[str, object], text: str, **shown: object) -> int:
     if args.json:
         print_json(found)
     else:
-        print(text.format(**found))
+        print(text.format(**found, **shown))
     return 0
 
 
