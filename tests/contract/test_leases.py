@@ -3,12 +3,13 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from holter.model.run_row import RunRow
 from holter.server.ingest import leases as module
 from holter.server.ingest.copies import CopiedRuns
 from holter.server.ingest.ingest import Ingest
@@ -169,6 +170,38 @@ def test_two_that_believe_they_have_a_run_do_no_harm(tmp_path: Path, places: Pla
     for each in (old, new):
         each.close()
         each._storage.close()
+
+
+def test_what_comes_while_a_run_is_let_go_of_is_digested_all_the_same(
+    tmp_path: Path, places: Places, store: PostgresLeases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = server(tmp_path / "data", places, 1, clock=FakeClock())
+    assert ingest._copies is not None
+    ingest._copies.leases = ingest.leases = SharedLeases(store)
+    journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+    journal.describe()
+    journal.log(10)
+    journal.finish()
+    have = send(ingest, journal)
+    put = ingest._storage.runs.put
+
+    def put_late(rows: Sequence[RunRow]) -> None:
+        put(rows)
+        if len(late) == 0 and not ingest._live:
+            late.append(send(ingest, journal, have=have))
+
+    late: list[int] = []
+    journal.log(5)
+    monkeypatch.setattr(ingest._storage.runs, "put", put_late)
+    ingest.catch_up()
+    assert late
+    ingest.catch_up()
+    row = ingest._storage.runs.get("r1")
+    assert row is not None
+    assert row.rows == 15
+    assert ingest.leases.numbers() == {}
+    ingest.close()
+    ingest._storage.close()
 
 
 def change(run: str, kind: str = "run", data: bytes = b"{}") -> Change:

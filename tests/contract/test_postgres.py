@@ -5,11 +5,16 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import pytest
 
 from holter.errors import NewerStorage, StorageError, StorageFailing, UsageError
+from holter.storage.journals import Part
+from holter.storage.objects.bucket import Bucket, Found
+from holter.storage.postgres import schema
 from holter.storage.postgres.database import PostgresDatabase
+from holter.storage.postgres.journals import PostgresJournals
 from tests.postgres import PostgresServer, running_postgres
 
 SCRIPTS = ("CREATE TABLE thing (id BIGINT PRIMARY KEY, name TEXT)",)
@@ -148,6 +153,25 @@ def parameters(url: str) -> dict[str, str]:
         found = connection.info.get_parameters()
     database.close()
     return {name: text for name, text in found.items() if name.startswith(("keepalives_", "tcp_"))}
+
+
+class Away:
+    """An object store that does not answer."""
+
+    def list(self, prefix: str) -> list[Found]:
+        raise StorageFailing(f"{prefix} can't be listed")
+
+    def remove(self, *names: str) -> None:
+        raise StorageFailing("nothing can be removed")
+
+
+def test_a_run_whose_objects_can_not_be_removed_is_there_as_before(url: str) -> None:
+    journals = PostgresJournals(PostgresDatabase(url, "journals", scripts=schema.JOURNALS), cast("Bucket", Away()))
+    journals.accept_all([Part(run="r1", kind="text", name="output.log", offset=0, data=b"hello\n")])
+    with pytest.raises(StorageFailing, match=r"received/r1/ can't be listed"):
+        journals.delete("r1")
+    assert journals.held("r1").texts == {"output.log": 6}
+    journals.close()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ ALONE_S = 5
 _OPTIONS = {
     "application_name": "holter",
     "connect_timeout": "5",
-    # A machine that is gone says nothing: without these the kernel waits for it for many minutes.
+    # A machine that is gone says nothing: without these Linux waits for it for many minutes.
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "2",
