@@ -1,6 +1,7 @@
 """Who digests a run, and what changed, between servers with a real PostgreSQL in the middle."""
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,21 +10,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from holter.alerts.file import FILE
 from holter.model.run_row import RunRow
 from holter.server.ingest import leases as module
 from holter.server.ingest.copies import CopiedRuns
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.leases import SharedLeases
+from holter.server.live import alerting, shared_changes
+from holter.server.live.alerting import Alerting
 from holter.server.live.changes import Wanted
 from holter.server.live.shared_changes import SharedChanges, Telling
 from holter.storage.changes import Change, Woken
 from holter.storage.opening import open_changes, open_journals, open_leases, open_storage
 from holter.storage.places import Places
+from holter.storage.postgres import changes as store_module
 from holter.storage.postgres.changes import PostgresChanges
 from holter.storage.postgres.leases import PostgresLeases
 from holter.storage.series import Line
 from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
+from tests.e2e.receivers import web
 from tests.postgres import PostgresServer, running_postgres
 from tests.unit.server.remote import RemoteJournal, send
 
@@ -318,3 +324,64 @@ def test_who_waits_is_woken_by_others_and_told_why(told: PostgresChanges, places
     assert told.wait(0.5) == (False, False)  # what it said itself
     assert time.monotonic() - began < 60
     other.close()
+
+
+def test_what_a_server_did_not_come_to_say_is_said_by_one_other(told: PostgresChanges, places: Places) -> None:
+    other = open_changes(places)
+    assert other is not None
+    assert told.is_first("said", b"1")
+    assert told.is_first("saying", b"2")
+    assert told.is_first("left", b"3")
+    assert not other.is_first("left", b"3")
+    assert other.unsaid([], [], most=9) == {}
+    with told._database.write() as connection:
+        connection.execute("UPDATE said_once SET until = until - INTERVAL '1 hour'")
+        connection.execute("INSERT INTO said_once (word, said_at) VALUES ('old', NOW())")  # by the version before
+    assert told.unsaid(["said"], ["saying"], most=0) == {}
+    assert not other.is_first("old", b"4")
+    assert other.unsaid([], [], most=9) == {"left": b"3"}
+    assert told.unsaid([], [], most=9) == {}
+    with told._database.write() as connection:
+        connection.execute(
+            "UPDATE said_once SET said_at = said_at - INTERVAL '1 day', until = until - INTERVAL '1 day'"
+        )
+    assert told.unsaid([], [], most=9) == {}  # it is no news any more
+    other.close()
+
+
+def test_an_alert_comes_once_though_the_server_that_was_to_send_it_has_died(
+    tmp_path: Path, told: PostgresChanges, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "SAYS_S", 0.5)
+    monkeypatch.setattr(shared_changes, "SAYS_EVERY_S", 0.0)
+    monkeypatch.setattr(alerting, "LEAVE_WITHIN_S", 0.0)
+    row = RunRow(id="r1", project="p", name="otter", started_ns=time.time_ns(), ended_ns=time.time_ns())
+    said = {"state": "failed", "cause": "python-exception", "title": "it raised"}
+    with contextlib.ExitStack() as opened, web() as chat, contextlib.closing(open_storage("memory:")) as storage:
+        (tmp_path / FILE).write_text(
+            f'allow = ["127.0.0.1"]\n[[target]]\nkind = "json"\nname = "chat"\nurl = "{chat.url}/hook"\n'
+        )
+        chat.answers = [(503, {"retry-after": "600"})]
+        changes = [SharedChanges(told, learn=lambda change: None) for _ in range(3)]
+        servers = [
+            Alerting(str(tmp_path), storage=storage, address="", complain=lambda text: None, changes=each)
+            for each in changes
+        ]
+        for each in servers:
+            opened.callback(each.close)
+        dead, heir, third = servers
+        dead.ended(row, said)
+        for each in (heir, third):  # whoever digests it from now on
+            each.ended(row, said)
+        chat.wait_for(1)
+
+        def is_told() -> bool:
+            heir.look_after()
+            return len(chat.posted) > 1 and not changes[1]._saying
+
+        wait_until(is_told, within_s=20)
+        heir.look_after()
+        time.sleep(1.0)
+        third.look_after()
+        time.sleep(0.5)
+        assert [each.json["title"] for each in chat.posted] == [chat.posted[0].json["title"]] * 2

@@ -7,7 +7,7 @@ that is the number up to which all is known, in any session and through any pool
 import contextlib
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import psycopg
 
@@ -18,7 +18,11 @@ CHANNEL, GROWN = "holter", "grown"
 RETRY_S = 5.0
 SAID_S = 7 * 86400.0
 """So long it is known what was said."""
+SAYS_S, LATE_S = 30.0, 3600.0
+"""Whoever says something and is not heard of for so long is dead; what has waited longer is no news any more."""
 _OURS = "CAST(CAST(PG_CURRENT_XACT_ID() AS TEXT) AS BIGINT)"
+_SOON = "CLOCK_TIMESTAMP() + MAKE_INTERVAL(secs => ?)"
+_THESE = "= ANY(CAST(? AS TEXT[]))"
 _KNOWN = "CAST(CAST(PG_SNAPSHOT_XMIN(PG_CURRENT_SNAPSHOT()) AS TEXT) AS BIGINT) - 1"
 
 
@@ -64,13 +68,30 @@ class PostgresChanges:
             forgotten = max(forgotten, changes.pop().seq)
         return Told(changes[::-1], known, forgotten)
 
-    def is_first(self, word: str) -> bool:
-        """Whether nobody has said this before."""
+    def is_first(self, word: str, data: bytes) -> bool:
+        """Whether nobody has said this before. What earlier versions have said has neither data nor `until`."""
         with self._database.write() as connection:
             sql = (
-                "INSERT INTO said_once (word, said_at) VALUES (?, CLOCK_TIMESTAMP()) ON CONFLICT DO NOTHING RETURNING 1"
+                f"INSERT INTO said_once (word, said_at, data, until) VALUES (?, CLOCK_TIMESTAMP(), ?, {_SOON})"
+                " ON CONFLICT DO NOTHING RETURNING 1"
             )
-            return connection.execute(sql, (word,)).fetchone() is not None
+            return connection.execute(sql, (word, data, SAYS_S)).fetchone() is not None
+
+    def unsaid(self, said: Collection[str], saying: Collection[str], *, most: int) -> Mapping[str, bytes]:
+        """What nobody says any more."""
+        with self._database.write("unsaid") as connection:
+            connection.execute(f"UPDATE said_once SET data = NULL, until = NULL WHERE word {_THESE}", (list(said),))
+            connection.execute(
+                f"UPDATE said_once SET until = {_SOON} WHERE word {_THESE} AND until IS NOT NULL",
+                (SAYS_S, list(saying)),
+            )
+            found = connection.execute(
+                f"UPDATE said_once SET until = {_SOON} WHERE word IN (SELECT word FROM said_once"
+                " WHERE until < CLOCK_TIMESTAMP() AND said_at > CLOCK_TIMESTAMP() - MAKE_INTERVAL(secs => ?)"
+                " ORDER BY said_at LIMIT ?) RETURNING word, data",
+                (SAYS_S, LATE_S, most),
+            )
+            return {word: bytes(data) for word, data in found.fetchall()}
 
     def forget(self, older_s: float) -> None:
         """Let go of what nobody can want any more."""
