@@ -12,6 +12,8 @@ import pytest
 
 from holter.alerts.file import FILE
 from holter.model.run_row import RunRow
+from holter.server.domain.removal import hide, restore
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest import leases as module
 from holter.server.ingest.copies import CopiedRuns
 from holter.server.ingest.ingest import Ingest
@@ -288,6 +290,24 @@ def test_what_was_forgotten_is_a_gap_for_whoever_asks_for_it(told: PostgresChang
         assert [one.run for one in each.since(each.seq, Wanted()) or []] == []
 
 
+def test_numbers_of_another_database_that_came_with_a_dump_are_no_gap(told: PostgresChanges) -> None:
+    far = 1 << 50
+    with told._database.write() as connection:
+        connection.execute("INSERT INTO forgotten_change VALUES (1, ?)", (far,))
+        connection.execute("INSERT INTO change VALUES ('run', 'old', 'old', 'p', NULL, '{}', ?, NOW())", (far,))
+    changes = SharedChanges(told, learn=lambda change: None)
+    told.tell([change("a")])
+    changes.refresh()
+    seen = changes.seq
+    told.tell([change("b")])
+    changes.refresh()
+    assert [each.run for each in changes.since(seen, Wanted()) or []] == ["b"]
+    told.forget(-60.0)
+    told.tell([change("c")])
+    assert seen < told.since(0, most=9).forgotten < far
+    assert [each.run for each in told.since(0, most=9).changes] == ["c"]
+
+
 def test_changes_come_also_where_nobody_can_be_woken(
     places: Places, told: PostgresChanges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,3 +405,20 @@ def test_an_alert_comes_once_though_the_server_that_was_to_send_it_has_died(
         third.look_after()
         time.sleep(0.5)
         assert [each.json["title"] for each in chat.posted] == [chat.posted[0].json["title"]] * 2
+
+
+def test_a_run_is_deleted_for_good_as_another_server_could_not_bring_it_back(tmp_path: Path, places: Places) -> None:
+    services = Services(ServerSettings(data=str(tmp_path / "data"), kind="server", places=places), {})
+    services.open()
+    with contextlib.closing(services):
+        journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+        journal.describe()
+        journal.finish()
+        send(services.ingest, journal)
+        wait_until(lambda: services.storage.runs.get("r1") is not None)
+        assert not hide(services, "r1", by="ada", user="ada")
+        assert services.storage.runs.get("r1") is None
+        assert not restore(services, "r1")
+        deletion = services.deletions.find("r1")
+        assert deletion is not None
+        assert deletion.user == ""

@@ -2,6 +2,8 @@
 
 Transactions are not seen in the order of their numbers. But those before the oldest one that still runs are all there:
 that is the number up to which all is known, in any session and through any pooler. NOTIFY only wakes.
+
+Numbers that the database has not reached yet came with a dump of another one: they mean nothing here.
 """
 
 import contextlib
@@ -24,6 +26,8 @@ _OURS = "CAST(CAST(PG_CURRENT_XACT_ID() AS TEXT) AS BIGINT)"
 _SOON = "CLOCK_TIMESTAMP() + MAKE_INTERVAL(secs => ?)"
 _THESE = "= ANY(CAST(? AS TEXT[]))"
 _KNOWN = "CAST(CAST(PG_SNAPSHOT_XMIN(PG_CURRENT_SNAPSHOT()) AS TEXT) AS BIGINT) - 1"
+
+_NEXT = "CAST(CAST(PG_SNAPSHOT_XMAX(PG_CURRENT_SNAPSHOT()) AS TEXT) AS BIGINT)"
 
 
 class PostgresChanges:
@@ -55,10 +59,11 @@ class PostgresChanges:
         """What is newer than a number."""
         with self._database.read() as connection:
             [[known, forgotten]] = connection.execute(
-                f"SELECT {_KNOWN}, (SELECT COALESCE(MAX(up_to), 0) FROM forgotten_change)"
+                f"SELECT {_KNOWN}, (SELECT COALESCE(MAX(up_to), 0) FROM forgotten_change WHERE up_to < {_NEXT})"
             ).fetchall()
             found = connection.execute(
-                "SELECT seq, kind, run, project, data, for_user FROM change WHERE seq > ? ORDER BY seq DESC LIMIT ?",
+                "SELECT seq, kind, run, project, data, for_user FROM change"
+                f" WHERE seq > ? AND seq < {_NEXT} ORDER BY seq DESC LIMIT ?",
                 (seq, most + 1),
             ).fetchall()
         changes = [
@@ -102,8 +107,9 @@ class PostgresChanges:
             connection.execute(
                 "WITH gone AS (DELETE FROM change WHERE changed_at < CLOCK_TIMESTAMP() - MAKE_INTERVAL(secs => ?)"
                 " RETURNING seq) INSERT INTO forgotten_change (id, up_to) SELECT 1, MAX(seq) FROM gone"
-                " HAVING COUNT(*) > 0 ON CONFLICT (id) DO UPDATE SET"
-                " up_to = GREATEST(forgotten_change.up_to, excluded.up_to)",
+                f" WHERE seq < {_NEXT} HAVING COUNT(*) > 0 ON CONFLICT (id) DO UPDATE SET up_to = CASE"
+                f" WHEN forgotten_change.up_to < {_NEXT} THEN GREATEST(forgotten_change.up_to, excluded.up_to)"
+                " ELSE excluded.up_to END",
                 (older_s,),
             )
 
