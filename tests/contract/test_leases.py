@@ -1,28 +1,37 @@
 """Who digests a run, and what changed, between servers with a real PostgreSQL in the middle."""
 
 import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from holter.alerts.file import FILE
+from holter.model.run_row import RunRow
+from holter.server.domain.removal import hide, restore
+from holter.server.domain.services import ServerSettings, Services
 from holter.server.ingest import leases as module
 from holter.server.ingest.copies import CopiedRuns
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.leases import SharedLeases
+from holter.server.live import alerting, shared_changes
+from holter.server.live.alerting import Alerting
 from holter.server.live.changes import Wanted
 from holter.server.live.shared_changes import SharedChanges, Telling
 from holter.storage.changes import Change, Woken
 from holter.storage.opening import open_changes, open_journals, open_leases, open_storage
 from holter.storage.places import Places
+from holter.storage.postgres import changes as store_module
 from holter.storage.postgres.changes import PostgresChanges
 from holter.storage.postgres.leases import PostgresLeases
 from holter.storage.series import Line
 from tests.clocks import FakeClock
 from tests.e2e.programs import wait_until
+from tests.e2e.receivers import web
 from tests.postgres import PostgresServer, running_postgres
 from tests.unit.server.remote import RemoteJournal, send
 
@@ -171,6 +180,38 @@ def test_two_that_believe_they_have_a_run_do_no_harm(tmp_path: Path, places: Pla
         each._storage.close()
 
 
+def test_what_comes_while_a_run_is_let_go_of_is_digested_all_the_same(
+    tmp_path: Path, places: Places, store: PostgresLeases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest = server(tmp_path / "data", places, 1, clock=FakeClock())
+    assert ingest._copies is not None
+    ingest._copies.leases = ingest.leases = SharedLeases(store)
+    journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+    journal.describe()
+    journal.log(10)
+    journal.finish()
+    have = send(ingest, journal)
+    put = ingest._storage.runs.put
+
+    def put_late(rows: Sequence[RunRow]) -> None:
+        put(rows)
+        if len(late) == 0 and not ingest._live:
+            late.append(send(ingest, journal, have=have))
+
+    late: list[int] = []
+    journal.log(5)
+    monkeypatch.setattr(ingest._storage.runs, "put", put_late)
+    ingest.catch_up()
+    assert late
+    ingest.catch_up()
+    row = ingest._storage.runs.get("r1")
+    assert row is not None
+    assert row.rows == 15
+    assert ingest.leases.numbers() == {}
+    ingest.close()
+    ingest._storage.close()
+
+
 def change(run: str, kind: str = "run", data: bytes = b"{}") -> Change:
     return Change(0, kind, run, "p", data)
 
@@ -249,6 +290,24 @@ def test_what_was_forgotten_is_a_gap_for_whoever_asks_for_it(told: PostgresChang
         assert [one.run for one in each.since(each.seq, Wanted()) or []] == []
 
 
+def test_numbers_of_another_database_that_came_with_a_dump_are_no_gap(told: PostgresChanges) -> None:
+    far = 1 << 50
+    with told._database.write() as connection:
+        connection.execute("INSERT INTO forgotten_change VALUES (1, ?)", (far,))
+        connection.execute("INSERT INTO change VALUES ('run', 'old', 'old', 'p', NULL, '{}', ?, NOW())", (far,))
+    changes = SharedChanges(told, learn=lambda change: None)
+    told.tell([change("a")])
+    changes.refresh()
+    seen = changes.seq
+    told.tell([change("b")])
+    changes.refresh()
+    assert [each.run for each in changes.since(seen, Wanted()) or []] == ["b"]
+    told.forget(-60.0)
+    told.tell([change("c")])
+    assert seen < told.since(0, most=9).forgotten < far
+    assert [each.run for each in told.since(0, most=9).changes] == ["c"]
+
+
 def test_changes_come_also_where_nobody_can_be_woken(
     places: Places, told: PostgresChanges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,3 +344,81 @@ def test_who_waits_is_woken_by_others_and_told_why(told: PostgresChanges, places
     assert told.wait(0.5) == (False, False)  # what it said itself
     assert time.monotonic() - began < 60
     other.close()
+
+
+def test_what_a_server_did_not_come_to_say_is_said_by_one_other(told: PostgresChanges, places: Places) -> None:
+    other = open_changes(places)
+    assert other is not None
+    assert told.is_first("said", b"1")
+    assert told.is_first("saying", b"2")
+    assert told.is_first("left", b"3")
+    assert not other.is_first("left", b"3")
+    assert other.unsaid([], [], most=9) == {}
+    with told._database.write() as connection:
+        connection.execute("UPDATE said_once SET until = until - INTERVAL '1 hour'")
+        connection.execute("INSERT INTO said_once (word, said_at) VALUES ('old', NOW())")  # by the version before
+    assert told.unsaid(["said"], ["saying"], most=0) == {}
+    assert not other.is_first("old", b"4")
+    assert other.unsaid([], [], most=9) == {"left": b"3"}
+    assert told.unsaid([], [], most=9) == {}
+    with told._database.write() as connection:
+        connection.execute(
+            "UPDATE said_once SET said_at = said_at - INTERVAL '1 day', until = until - INTERVAL '1 day'"
+        )
+    assert told.unsaid([], [], most=9) == {}  # it is no news any more
+    other.close()
+
+
+def test_an_alert_comes_once_though_the_server_that_was_to_send_it_has_died(
+    tmp_path: Path, told: PostgresChanges, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "SAYS_S", 0.5)
+    monkeypatch.setattr(shared_changes, "SAYS_EVERY_S", 0.0)
+    monkeypatch.setattr(alerting, "LEAVE_WITHIN_S", 0.0)
+    row = RunRow(id="r1", project="p", name="otter", started_ns=time.time_ns(), ended_ns=time.time_ns())
+    said = {"state": "failed", "cause": "python-exception", "title": "it raised"}
+    with contextlib.ExitStack() as opened, web() as chat, contextlib.closing(open_storage("memory:")) as storage:
+        (tmp_path / FILE).write_text(
+            f'allow = ["127.0.0.1"]\n[[target]]\nkind = "json"\nname = "chat"\nurl = "{chat.url}/hook"\n'
+        )
+        chat.answers = [(503, {"retry-after": "600"})]
+        changes = [SharedChanges(told, learn=lambda change: None) for _ in range(3)]
+        servers = [
+            Alerting(str(tmp_path), storage=storage, address="", complain=lambda text: None, changes=each)
+            for each in changes
+        ]
+        for each in servers:
+            opened.callback(each.close)
+        dead, heir, third = servers
+        dead.ended(row, said)
+        for each in (heir, third):  # whoever digests it from now on
+            each.ended(row, said)
+        chat.wait_for(1)
+
+        def is_told() -> bool:
+            heir.look_after()
+            return len(chat.posted) > 1 and not changes[1]._saying
+
+        wait_until(is_told, within_s=20)
+        heir.look_after()
+        time.sleep(1.0)
+        third.look_after()
+        time.sleep(0.5)
+        assert [each.json["title"] for each in chat.posted] == [chat.posted[0].json["title"]] * 2
+
+
+def test_a_run_is_deleted_for_good_as_another_server_could_not_bring_it_back(tmp_path: Path, places: Places) -> None:
+    services = Services(ServerSettings(data=str(tmp_path / "data"), kind="server", places=places), {})
+    services.open()
+    with contextlib.closing(services):
+        journal = RemoteJournal(tmp_path / "far", "r1", clock=FakeClock())
+        journal.describe()
+        journal.finish()
+        send(services.ingest, journal)
+        wait_until(lambda: services.storage.runs.get("r1") is not None)
+        assert not hide(services, "r1", by="ada", user="ada")
+        assert services.storage.runs.get("r1") is None
+        assert not restore(services, "r1")
+        deletion = services.deletions.find("r1")
+        assert deletion is not None
+        assert deletion.user == ""

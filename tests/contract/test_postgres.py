@@ -1,13 +1,20 @@
 """What all that is kept in PostgreSQL relies on: transactions, migrations, and a server that comes and goes."""
 
 import re
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import pytest
 
 from holter.errors import NewerStorage, StorageError, StorageFailing, UsageError
+from holter.storage.journals import Part
+from holter.storage.objects.bucket import Bucket, Found
+from holter.storage.postgres import schema
 from holter.storage.postgres.database import PostgresDatabase
+from holter.storage.postgres.journals import PostgresJournals
 from tests.postgres import PostgresServer, running_postgres
 
 SCRIPTS = ("CREATE TABLE thing (id BIGINT PRIMARY KEY, name TEXT)",)
@@ -99,6 +106,72 @@ def test_it_goes_on_after_a_restart_of_the_server(url: str, server: PostgresServ
         server.start()
     assert names(database) == ["a"]
     database.close()
+
+
+def test_who_stands_still_in_the_middle_of_a_change_keeps_nobody_waiting_for_long(url: str) -> None:
+    slow, quick = (PostgresDatabase(url, "things", scripts=SCRIPTS, alone_s=1) for _ in range(2))
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    def stand_still() -> None:
+        with slow.write("x") as connection:
+            connection.execute("INSERT INTO thing VALUES (1, 'slow')")
+            has_begun.set()
+            may_go_on.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        standing = pool.submit(stand_still)
+        has_begun.wait(60)
+        began = time.monotonic()
+        killer = threading.Timer(20, may_go_on.set)  # where nobody ended it, the test ends all the same
+        killer.start()
+        with quick.write("x") as connection:
+            connection.execute("INSERT INTO thing VALUES (1, 'quick')")
+        took_s = time.monotonic() - began
+        killer.cancel()
+        may_go_on.set()
+        with pytest.raises(StorageFailing, match="nothing is lost"):
+            standing.result(60)
+    assert took_s < 15
+    assert names(slow) == ["quick"]
+    for each in (slow, quick):
+        each.close()
+
+
+def test_a_machine_that_is_gone_without_a_word_is_noticed_within_seconds(url: str) -> None:
+    assert parameters(url) == {
+        "keepalives_idle": "10",
+        "keepalives_interval": "5",
+        "keepalives_count": "2",
+        "tcp_user_timeout": "20000",
+    }
+    assert parameters(f"{url}&keepalives_idle=60")["keepalives_idle"] == "60"
+
+
+def parameters(url: str) -> dict[str, str]:
+    database = PostgresDatabase(url, "things", scripts=SCRIPTS)
+    with database.connect() as connection:
+        found = connection.info.get_parameters()
+    database.close()
+    return {name: text for name, text in found.items() if name.startswith(("keepalives_", "tcp_"))}
+
+
+class Away:
+    """An object store that does not answer."""
+
+    def list(self, prefix: str) -> list[Found]:
+        raise StorageFailing(f"{prefix} can't be listed")
+
+    def remove(self, *names: str) -> None:
+        raise StorageFailing("nothing can be removed")
+
+
+def test_a_run_whose_objects_can_not_be_removed_is_there_as_before(url: str) -> None:
+    journals = PostgresJournals(PostgresDatabase(url, "journals", scripts=schema.JOURNALS), cast("Bucket", Away()))
+    journals.accept_all([Part(run="r1", kind="text", name="output.log", offset=0, data=b"hello\n")])
+    with pytest.raises(StorageFailing, match=r"received/r1/ can't be listed"):
+        journals.delete("r1")
+    assert journals.held("r1").texts == {"output.log": 6}
+    journals.close()
 
 
 @pytest.mark.parametrize(

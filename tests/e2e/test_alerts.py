@@ -127,6 +127,26 @@ def test_a_team_server_sends_nothing_into_its_own_network() -> None:
         assert len(server.posted) == 1
 
 
+def test_whoever_sends_hears_when_each_target_has_it_or_does_not_take_it() -> None:
+    ends: list[tuple[str, bool]] = []
+    with web() as server:
+        server.answers = [(200, {}), (404, {})]
+        targets = [
+            Target(kind="json", name=name, url=f"{server.url}/{name}", on=("alert", "warning")) for name in ("a", "b")
+        ]
+        outbox = Outbox(targets, complain=lambda text: None, first_wait_s=60)
+        outbox.add(Message(kind="alert", title="one"), then=lambda is_over: ends.append(("one", is_over)))
+        outbox.add(Message(kind="death", title="two"), then=lambda is_over: ends.append(("two", is_over)))
+        assert ends[:1] == [("two", True)]  # nobody wants it
+        wait_until(lambda: len(ends) == 2)
+        server.answers = [(200, {}), (503, {})]
+        outbox.add(Message(kind="warning", title="three"), then=lambda is_over: ends.append(("three", is_over)))
+        server.wait_for(4)
+        outbox.finish(0.5)
+        assert outbox.join(60)
+    assert ends == [("two", True), ("one", True), ("three", False)]
+
+
 def test_nobody_waits_for_a_server_that_does_not_answer() -> None:
     complaints: list[str] = []
     outbox = Outbox((Target(kind="json", name="x", url="http://127.0.0.1:9/"),), complain=complaints.append)

@@ -153,6 +153,25 @@ def test_a_server_begins_without_its_object_store_and_ends_without_its_database(
         wait_until(lambda: is_whole(server, one))
 
 
+def test_a_run_that_is_deleted_while_the_object_store_is_away_holds_up_no_other(
+    tmp_path: Path, places: list[str], bucket: ObjectStore
+) -> None:
+    with team_server(tmp_path / "data", *places, "--journals", places[1]) as server:
+        one = record(server)
+        wait_until(lambda: is_whole(server, one))
+        bucket.kill()
+        try:
+            refused = server.http.delete(f"/runs/{one}?force=true")
+            assert refused.status_code == 503, refused.text
+            two = record(server)
+            wait_until(lambda: server.state(two) == "finished" and server.get(f"/runs/{two}")["rows"] == ROWS + 1)
+        finally:
+            bucket.start()
+        bucket.new_place()  # it is there again
+        wait_until(lambda: server.http.delete(f"/runs/{one}?force=true").status_code == 200)
+        wait_until(lambda: server.http.get(f"/runs/{one}").status_code == 404)
+
+
 def seal(places: list[str], run_id: str) -> None:
     """Not only when it is time."""
     chosen = dict(zip(("runs", "blobs", "journals"), places[1::2], strict=True))

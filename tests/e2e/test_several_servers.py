@@ -197,6 +197,7 @@ def test_an_alert_is_told_once_whoever_digests_the_run(lab: Lab) -> None:
         run_id = lab.train(lab.balanced())
         assert chat.wait_for(1)[0].json["title"] == "loss is odd"
         gone = lab.digesting()
+        wait_until(lambda: has_rows(gone, run_id, 100))  # a second at least
         gone.kill()
         left = [each for each in lab.servers if each is not gone]
         steps = lab.finish()[run_id]

@@ -1,6 +1,6 @@
 """The port for what changed of runs, where several servers share a storage: the newest change of each kind, for all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -54,8 +54,14 @@ class ChangeStore(Protocol):
     def since(self, seq: int, *, most: int) -> Told:
         """What is newer than a number, the oldest first, or the newest of that."""
 
-    def is_first(self, word: str) -> bool:
-        """Whether nobody has said this before: to one of all who ask."""
+    def is_first(self, word: str, data: bytes) -> bool:
+        """Whether nobody has said this before, to one of all who ask: that one says it, and tells `unsaid` of it."""
+
+    def unsaid(self, said: Collection[str], saying: Collection[str], *, most: int) -> Mapping[str, bytes]:
+        """Some words are said, and the caller is still about to say others, which it tells every few seconds.
+
+        Returns the data of those whose owner does not tell so any more: they are the caller's to say from now on.
+        """
 
     def forget(self, older_s: float) -> None:
         """Let go of what nobody can want any more. Idempotent."""

@@ -4,15 +4,18 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from holter.errors import StorageFailing
 from holter.server.ingest import copying
-from holter.server.ingest.copies import CopiedRuns, adopt
+from holter.server.ingest.copies import ADOPTED, CopiedRuns, adopt
 from holter.server.ingest.copying import throw_away
 from holter.server.ingest.leases import OnlyServer
+from holter.server.migration import backup, backup_places
 from holter.storage.journals import Answer, JournalStore, Part, offset_of
 from holter.storage.opening import open_journals
+from holter.storage.places import places_in
 from tests.clocks import FakeClock
 from tests.unit.server.remote import RemoteJournal
 
@@ -50,7 +53,11 @@ def server(data: Path, store: JournalStore, *, settled: tuple[str, ...] = ()) ->
 
 def add(to: CopiedRuns, journal: RemoteJournal, start: int = 0, stop: int | None = None) -> int:
     data = journal.stream()[start:stop]
-    return offset_of(to.accept_all([Part(run="r1", name=journal.id, offset=start, data=data)]))
+    return offset_of(to.accept_all([Part(run=journal.run, name=journal.id, offset=start, data=data)]))
+
+
+def away(run: str) -> None:
+    raise StorageFailing("it is away")
 
 
 def copy_of(tmp_path: Path, server: str, name: str) -> bytes:
@@ -152,6 +159,60 @@ def test_runs_that_were_here_before_are_moved_once(
     assert store.held("r1").size == 0  # who deleted it elsewhere does not get it back
 
 
+def test_runs_that_could_not_be_moved_are_moved_once_the_place_is_well(
+    here: CopiedRuns, store: JournalStore, journal: RemoteJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(journal.directory, tmp_path / "here" / "runs" / "r1")
+
+    def fail(parts: list[Part]) -> list[Answer]:
+        return [StorageFailing("it is away") for _ in parts]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "accept_all", fail)
+        with pytest.raises(StorageFailing):
+            adopt(here)
+    assert not (tmp_path / "here" / ADOPTED).exists()
+    adopt(here)
+    assert store.read("r1", journal.id, start=0, stop=1 << 40) == journal.stream()
+
+
+def test_a_run_that_can_not_be_read_holds_up_no_other(
+    here: CopiedRuns, there: CopiedRuns, store: JournalStore, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = RemoteJournal(journal.directory.parent / "far2", "r2", clock=FakeClock())
+    for each in (journal, other):
+        add(here, each)
+    said: list[str] = []
+    there.complain = said.append
+    read = store.read
+
+    def fail(run: str, name: str, *, start: int, stop: int) -> bytes:
+        if run == "r1":
+            raise StorageFailing("an object is missing")
+        return read(run, name, start=start, stop=stop)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "read", fail)
+        assert there.look(0.0, begun=["r1"])[0] == ["r2"]
+        assert said == ["run r1 can't be copied: an object is missing"]
+        patched.setattr(store, "held", away)
+        with pytest.raises(StorageFailing):  # where nothing answers all of them wait
+            there.look(0.0)
+    assert there.look(0.0)[0] == ["r1"]
+
+
+def test_a_deletion_that_the_place_does_not_take_leaves_no_copy_behind(
+    here: CopiedRuns, store: JournalStore, journal: RemoteJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(here, journal)
+    monkeypatch.setattr(store, "delete", away)
+    with pytest.raises(StorageFailing):
+        here.delete("r1")
+    assert not (tmp_path / "here" / "runs" / "r1").exists()
+    assert here.look(0.0)[0] == ["r1"]  # it is there as before, and so it is copied again
+    assert copy_of(tmp_path, "here", journal.id) == journal.stream()
+
+
 class Elsewhere(OnlyServer):
     """Other servers digest all runs."""
 
@@ -213,3 +274,38 @@ def test_a_full_disk_of_copies_refuses_nothing_and_is_made_up_for(
         assert add(here, journal) == len(journal.stream())
     assert here.look(0.0)[0] == ["r1"]
     assert copy_of(tmp_path, "here", journal.id) == journal.stream()
+
+
+def test_what_can_not_be_thrown_away_is_not_first_for_ever(
+    tmp_path: Path, here: CopiedRuns, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(here, journal)
+    here.leases = Elsewhere()
+    left_over = tmp_path / "here" / "runs" / "a-run"
+    left_over.mkdir()
+    (left_over / ".uploads.jsonl").write_bytes(b"{}\n")
+    monkeypatch.setattr(copying, "UNUSED_S", 0.0)
+    monkeypatch.setattr(copying, "MOST_AT_ONCE", 1)
+    assert [throw_away(here), throw_away(here)] == [[], ["r1"]]
+
+
+def test_a_backup_has_all_runs_while_a_server_throws_copies_away(
+    tmp_path: Path, here: CopiedRuns, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(here, journal)
+    here.leases = Elsewhere()
+    monkeypatch.setattr(copying, "UNUSED_S", 0.0)
+    thrown: list[str] = []
+    keep_tree = backup_places.keep_tree
+
+    def keep(copy: backup_places.Copy, source: str, target: str, *, leave: str = "") -> None:
+        thrown.extend(throw_away(here))
+        keep_tree(copy, source, target, leave=leave)
+
+    monkeypatch.setattr(backup, "keep_tree", keep)
+    data = tmp_path / "here"
+    places = msgspec.structs.replace(places_in(str(data / "index")), journals=f"directory:{tmp_path / 'elsewhere'}")
+    backup.make_backup(str(data), str(tmp_path / "copy"), environ={}, places=places)
+    assert thrown == []
+    assert copy_of(tmp_path, "copy", journal.id) == journal.stream()
+    assert throw_away(here) == ["r1"]  # now nobody reads them

@@ -16,6 +16,7 @@ from holter.server.ingest.leases import OnlyServer
 from holter.server.live.changes import Wanted
 from holter.storage.places import Places
 from tests.clocks import FakeClock
+from tests.e2e.programs import wait_until
 from tests.unit.catalog.journals import Journal, alive, elsewhere, named
 from tests.unit.server.remote import RemoteJournal, send
 
@@ -60,6 +61,21 @@ def test_a_run_that_died_with_the_server_that_took_it_in_has_died_for_those_who_
     services.ingest.announce("r1")
     tick(services)
     assert list(services.follower._died) == ["r1"]
+
+
+def test_an_end_that_the_server_that_saw_it_did_not_come_to_tell_is_told(services: Services) -> None:
+    journal = Journal(directory(services), alive()).say(named("otter")).log(range(5))
+    journal.say(Finished(at_ns=time.time_ns(), exit_code=1)).close()
+    services.ingest.tick()  # by the other server, which has died since
+    assert services.storage.runs.get("r1") is not None
+    services.ingest._live.clear()
+    services.ingest.leases = Leased()
+    told: list[str] = []
+    services.verdicts.tell = lambda row, said: told.append(f"{row.id} {said['state']}")
+    services.ingest.announce("r1")
+    tick(services)
+    wait_until(lambda: told)
+    assert told == ["r1 failed"]
 
 
 def test_a_run_its_rows_and_its_end_are_announced(services: Services) -> None:

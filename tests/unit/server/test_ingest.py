@@ -5,18 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from holter.catalog.change.deletions import Deletion, Deletions
 from holter.console.files import STDERR, STDOUT
 from holter.console.transcript import TranscriptWriter
-from holter.errors import StorageFull
+from holter.errors import StorageFailing, StorageFull
 from holter.model.clock import Clock
 from holter.model.records import Alerted, Edited, Finished
 from holter.model.state import Lateness
+from holter.server.ingest.copies import CopiedRuns
 from holter.server.ingest.followed_run import FollowedRun
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.rebuilding import rebuild
 from holter.server.ingest.run_rows import Projected
 from holter.storage.console import ConsoleRange
-from holter.storage.opening import Storage, open_storage
+from holter.storage.opening import Storage, open_journals, open_storage
 from holter.storage.runs import RunQuery
 from holter.storage.series import Line
 from tests.clocks import FakeClock
@@ -40,6 +42,13 @@ def journal(tmp_path: Path) -> RemoteJournal:
 
 def open_ingest(tmp_path: Path, storage: Storage) -> Ingest:
     return Ingest(str(tmp_path / "data"), storage, clock=Clock())
+
+
+def open_beside_others(tmp_path: Path, storage: Storage) -> tuple[Ingest, CopiedRuns]:
+    """A server that keeps what it is sent where others have it, too."""
+    data = str(tmp_path / "beside")
+    copies = CopiedRuns(data, open_journals(str(tmp_path / "elsewhere")), is_settled=lambda run: False)
+    return Ingest(data, storage, clock=Clock(), received=copies), copies
 
 
 def states(storage: Storage) -> dict[str, str]:
@@ -297,3 +306,45 @@ def test_rows_that_came_before_the_storage_failed_are_told_once_it_is_well(
     [change] = ingest.tick()
     assert (change.run, change.rows, change.has_row) == ("r1", 10, True)
     assert ingest.tick() == []
+
+
+def test_runs_that_another_server_has_still_to_move_stay_in_the_index(
+    tmp_path: Path, storage: Storage, journal: RemoteJournal
+) -> None:
+    first = open_ingest(tmp_path, storage)
+    send(first, journal)
+    first.catch_up()
+    second, copies = open_beside_others(tmp_path, storage)
+    copies.look(0.0)
+    second.catch_up()
+    assert states(storage) == {"r1": "running"}
+    send(second, journal)  # it is moved
+    copies.look(0.0)
+    second.catch_up()
+    copies.delete("r1")
+    copies.look(0.0)
+    second.catch_up()
+    assert states(storage) == {}
+
+
+def test_a_deleted_run_that_can_not_be_removed_now_keeps_no_other_from_being_taken_in(
+    tmp_path: Path, storage: Storage, journal: RemoteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(run: str) -> None:
+        raise StorageFailing("the object store is away")
+
+    ingest, copies = open_beside_others(tmp_path, storage)
+    send(ingest, journal)
+    copies.look(0.0)
+    ingest.catch_up()
+    Deletions(str(tmp_path / "beside")).note("r1", Deletion(by="ada", at=1.0))
+    copies.delete("r1")  # by another server
+    copies.look(0.0)
+    monkeypatch.setattr(copies, "delete", fail)
+    with pytest.raises(StorageFailing):
+        ingest.catch_up()
+    other = RemoteJournal(tmp_path / "far2", "r2", clock=FakeClock())
+    other.describe()
+    send(ingest, other)
+    ingest.catch_up()
+    assert states(storage) == {"r2": "running"}

@@ -20,6 +20,7 @@ start makes an admin key and shows it once. It speaks HTTP: put a reverse proxy 
 """
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -234,19 +235,15 @@ def _check(args: argparse.Namespace, data: str) -> int:
     _expect(args, 0, "holter server check")
     from holter.model.state import read_lateness
     from holter.server.domain.checking import Check
-    from holter.server.ingest.copies import bring_all
+    from holter.server.ingest.copies import all_copies
     from holter.storage.opening import open_storage
 
     if not os.path.isdir(data):
         raise UsageError(f"there is no data directory {data} to check")
     places = _places(args, data)
-    bring_all(data, places)
-    storage = open_storage(places)
-    try:
+    with all_copies(data, places), contextlib.closing(open_storage(places)) as storage:
         check = Check(data, storage, lateness=read_lateness(os.environ))
         found = list(check.run_all())
-    finally:
-        storage.close()
     checked = check.checked
     if args.json:
         print_json({"findings": [to_builtins(each) for each in found], "checked": to_builtins(checked)})

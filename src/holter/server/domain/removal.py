@@ -24,12 +24,11 @@ def remove_run(services: Services, run: str, *, by: str) -> None:
 def hide(services: Services, run: str, *, by: str, user: str) -> bool:
     """Remove a run so that its user can have it back; where that can't be, for good, and False.
 
-    Files that were uploaded go with the run from the store of all files, and would not come back. Raises OSError,
-    StorageError.
+    Files that were uploaded go with the run from the store of all files, and would not come back. Where there may be
+    other servers, only the disk of this one would have it. Raises OSError, StorageError.
     """
-    if services.storage.blobs.attached(run) or not services.follower.call(
-        lambda: _hide(services, run, by, user)
-    ).result(WITHIN_S):
+    can_come_back = services.papers is None and not services.storage.blobs.attached(run)
+    if not can_come_back or not services.follower.call(lambda: _hide(services, run, by, user)).result(WITHIN_S):
         remove_run(services, run, by=by)
         return False
     empty_later(services.data)

@@ -209,9 +209,7 @@ class Services:
         if self.settings.kind == "ui":
             return None
         address, complain = self.settings.address, self.complaints.say
-        alerting = Alerting(
-            self.data, storage=self.storage, address=address, complain=complain, is_first=self.changes.is_first
-        )
+        alerting = Alerting(self.data, storage=self.storage, address=address, complain=complain, changes=self.changes)
         self.follower.look, self.verdicts.tell = alerting.look, alerting.ended
         return alerting
 
@@ -287,7 +285,8 @@ class Services:
             found.append(self.copying)
         if self.papers is not None:
             audits = [self.audit.look] if isinstance(self.audit, SharedAudit) else []
-            found.append(Sharing([self.papers.look, *audits], say))
+            alerts = [self.alerting.look_after] if self.alerting is not None else []
+            found.append(Sharing([self.papers.look, *audits, *alerts], say))
         if self.leases is not None and self.copying is not None:
             found.append(Leasing(self.leases, begin=self.copying.begin, complain=say))
         if isinstance(self.changes, SharedChanges) and self.copying is not None:

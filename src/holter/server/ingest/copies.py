@@ -1,16 +1,18 @@
 """Journals that lie elsewhere, and copies of them below the data directory: whatever reads runs reads these files."""
 
 import contextlib
+import fcntl
 import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from holter.errors import JournalError, StorageError
 from holter.journal.kept_files import replace_file
 from holter.journal.reader import scan
 from holter.journal.rundir import is_journal_id, is_run_id, list_segments, make_private, run_directory
+from holter.server.ingest.followed_run import stamp_of
 from holter.server.ingest.leases import Leases, OnlyServer
 from holter.storage.journals import Answer, Grown, Held, JournalStore, Part
 from holter.storage.opening import open_journals
@@ -18,6 +20,8 @@ from holter.storage.places import Places
 
 ADOPTED = ".journals-are-elsewhere"
 """In a data directory whose runs are copies."""
+READ = ".copies-are-read"
+"""The file that whoever needs the copies of all runs has locked: none is thrown away meanwhile."""
 PIECE_BYTES = 4 << 20
 CLAIM_AFTER_S = 1.0
 """So long a run of which something new was seen is left to the server that received it."""
@@ -49,9 +53,13 @@ class CopiedRuns:
         """The size of runs of which nobody needed a copy."""
         self.there: set[str] | None = None
         """All runs that there are, None until the first look."""
+        self.were: set[str] = set()
+        """All that there were at one of our looks."""
         self.leases: Leases = OnlyServer()
         """Which runs are digested here: of others nobody needs a copy before somebody asks."""
         self._unclaimed: dict[str, float] = {}
+        self.complain: Callable[[str], None] = lambda text: None
+        """Gets a sentence about each run that can't be copied."""
 
     def accept_all(self, parts: Sequence[Part]) -> list[Answer]:
         """Keep ranges there, then in the copies. Where those fail nothing is lost: they are mended by the next look."""
@@ -84,9 +92,11 @@ class CopiedRuns:
 
     def delete(self, run: str) -> None:
         """Remove all of a run, its copy too."""
-        self._store.delete(run)
-        self._copies.delete(run)
-        self._forget(run)
+        try:
+            self._store.delete(run)
+        finally:
+            self._copies.delete(run)
+            self._forget(run)
 
     def close(self) -> None:
         """Idempotent."""
@@ -118,31 +128,37 @@ class CopiedRuns:
                 size = self._end(run, name) if is_journal_id(name) and start < have else have
                 while start < size:
                     data = self._copies.read(run, name, start=start, stop=min(size, start + PIECE_BYTES))
-                    answers = self._store.accept_all([part_of(run, name, start, data)])
-                    if not isinstance(answers[0], int) or answers[0] <= start:
+                    [answer] = self._store.accept_all([part_of(run, name, start, data)])
+                    if isinstance(answer, StorageError | OSError):
+                        raise answer
+                    if not isinstance(answer, int) or answer <= start:
                         break
-                    start = answers[0]
+                    start = answer
 
     def look(self, since_s: float, *, begun: Collection[str] = ()) -> tuple[list[str], float]:
         """Bring what was added elsewhere; returns whose copies have grown, and from when on to look next time.
 
-        With those that were just begun to be digested here. Raises StorageError.
+        With those that were just begun to be digested here, but for those that can't be read now. Raises StorageError.
         """
         grown = self._store.grown(since_s)
+        self.were |= grown.runs.keys()
         if not since_s:
             self._forget_removed(set(grown.runs))
         elif self.there is not None:
             self.there |= grown.runs.keys()
         needed = {run: size for run, size in grown.runs.items() if self._is_needed(run, size)}
-        found = self._bring_some([*begun, *self._claim(needed)])
-        return sorted({*found, *begun}), grown.next_s
+        found, failed = self._bring_some([*begun, *self._claim(needed)])
+        return sorted({*found, *begun} - failed), grown.next_s
 
-    def settle(self, runs: Iterable[str]) -> None:
-        """All that the copies of runs have is in the index. Raises StorageError, OSError."""
+    def settle(self, stamps: Mapping[str, int]) -> None:
+        """All that the copies of runs had when they had last changed is in the index. Raises StorageError, OSError."""
         sizes = {}
-        for run in runs:
+        for run, stamp_ns in stamps.items():
             held, copied = self._store.held(run), self._copies.held(run)
             have = copied.journals | copied.texts
+            with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+                if stamp_of(run_directory(self.data, run)) != stamp_ns:  # more has come: it is looked at again
+                    continue
             # What came elsewhere in this moment is brought, and digested, with the next look.
             if all(have.get(name, 0) >= size for name, size in (held.journals | held.texts).items()):
                 sizes[run] = held.size
@@ -182,13 +198,20 @@ class CopiedRuns:
             self._settled[run] = needed[run]
         return [*known, *taken]
 
-    def _bring_some(self, runs: Iterable[str]) -> list[str]:
-        found = []
-        for run in runs:
-            with contextlib.suppress(OSError):  # the disk is full, or the run was removed: the next look is for it
+    def _bring_some(self, runs: Iterable[str]) -> tuple[list[str], set[str]]:
+        """Those that have grown, and those of which something can't be read now: they do not hold up the others."""
+        found, failed = [], set()
+        for run in dict.fromkeys(runs):
+            try:
                 if self.bring(run):
                     found.append(run)
-        return found
+            except OSError:  # the disk is full, or the run was removed: the next look is for it
+                continue
+            except StorageError as error:
+                self._store.held(run)  # where nothing answers all of them can wait
+                failed.add(run)
+                self.complain(f"run {run} can't be copied: {error}")
+        return found, failed
 
     def _is_needed(self, run: str, size: int) -> bool:
         if self.leases.is_elsewhere(run):
@@ -277,6 +300,43 @@ def bring_all(data: str, place: Places | str) -> None:
             bring_copies(received)
     finally:
         received.close()
+
+
+@contextlib.contextmanager
+def all_copies(data: str, place: Places | str) -> Iterator[None]:
+    """Within this all that was received lies in files of this machine, also while a server throws copies away.
+
+    Raises StorageError, OSError.
+    """
+    if isinstance(place, str) or not place.journals:
+        yield
+        return
+    with _opened(data) as fd:
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        bring_all(data, place)
+        yield
+
+
+@contextlib.contextmanager
+def unread_copies(data: str) -> Iterator[bool]:
+    """Whether nobody needs the copies of all runs; then nobody does within this. Raises OSError."""
+    with _opened(data) as fd:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextlib.contextmanager
+def _opened(data: str) -> Iterator[int]:
+    make_private(data)
+    fd = os.open(os.path.join(data, READ), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def adopt(received: CopiedRuns) -> None:

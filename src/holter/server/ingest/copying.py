@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from holter.errors import StorageError
 from holter.journal.rundir import is_run_id
-from holter.server.ingest.copies import CopiedRuns, adopt
+from holter.server.ingest.copies import CopiedRuns, adopt, unread_copies
 
 EVERY_S, CALLED_EVERY_S = 1.0, 0.2
 """Between two looks, and where another server calls for one."""
@@ -36,6 +36,7 @@ class Copying(threading.Thread):
         self._called = threading.Event()
         self._begun: deque[str] = deque()
         self._tidying = Tidying(runs, complain)
+        runs.complain = complain
 
     def run(self) -> None:
         """Until `close`."""
@@ -101,7 +102,8 @@ class Tidying(threading.Thread):
 
 
 def throw_away(runs: CopiedRuns) -> list[str]:
-    """Drop copies that nobody needs, the longest unused first, some of them; returns whose. One server keeps all.
+    """Drop copies that nobody needs, the longest unused first, some of them; returns whose. One server keeps all,
+    and so do all where somebody reads them.
 
     Raises StorageError, OSError.
     """
@@ -114,4 +116,12 @@ def throw_away(runs: CopiedRuns) -> list[str]:
     with contextlib.suppress(FileNotFoundError):
         there = [name for name in os.listdir(os.path.join(runs.data, "runs")) if is_run_id(name) and name not in ours]
     old = sorted((at, run) for run in there if (at := runs.used.get(run, runs.began_at)) < before)
-    return [run for _, run in old[:MOST_AT_ONCE] if runs.drop(run)]
+    if not old:
+        return []
+    with unread_copies(runs.data) as is_unread:
+        return [run for _, run in old[:MOST_AT_ONCE] if _is_dropped(runs, run)] if is_unread else []
+
+
+def _is_dropped(runs: CopiedRuns, run: str) -> bool:
+    runs.used[run] = time.monotonic()  # one that stays is not the first again next time
+    return runs.drop(run)

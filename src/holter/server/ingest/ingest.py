@@ -79,8 +79,8 @@ class Ingest:
         """Runs that another server takes in from now on; whoever has noticed takes them out."""
         self.begin: Callable[[str], None] = lambda run: None
         """Called for a run that another server may have taken in until now, before its row is another."""
-        self._settled: set[str] = set()
-        """Runs of which all is in the ports, once their rows are."""
+        self._settled: dict[str, int] = {}
+        """Runs of which all is in the ports, once their rows are, with the time of their last change."""
         self._deletions = Deletions(data)
         self._live: dict[str, FollowedRun] = {}
         self._untold: dict[str, Change] = {}
@@ -297,9 +297,16 @@ class Ingest:
         self._wake(self._quiet.changed(there - self._live.keys(), within_s=within_s))
         self._is_hurried = False
         if (known := self._all_runs(there)) is not None:
-            for run in (self._quiet.stamps.keys() | self._live.keys()) - known:
-                # Where nobody deleted it, it may come back by the way it went; its blobs have no other copy here.
-                self._drop(run) if self._deletions.find(run) is None else self.forget(run)
+            gone = (self._quiet.stamps.keys() | self._live.keys()) - known
+            deleted = {run for run in gone if self._deletions.find(run) is not None}
+            for run in gone:
+                # Another server may be about to bring what it had before there were others.
+                if run in deleted or self._copies is None or run in self._copies.were:
+                    self._drop(run)
+            # Where nobody deleted it, it may come back by the way it went; its blobs have no other copy here.
+            for run in deleted:
+                self.received.delete(run)
+                self._storage.blobs.delete(run)
 
     def _all_runs(self, here: set[str]) -> set[str] | None:
         """Those that there are; None where nobody can say."""
@@ -332,7 +339,7 @@ class Ingest:
             self._live[run] = FollowedRun(
                 run, directory, storage=self._storage, machines=self._machines, number=numbers[run]
             )
-            self._settled.discard(run)
+            self._settled.pop(run, None)
             if numbers[run]:
                 self.begin(run)
             self._quiet.stamps.setdefault(run, 0)
@@ -479,4 +486,4 @@ class Ingest:
         self._quiet.stamps[run] = stamp_ns
         del self._live[run]
         self._rows_put.pop(run, None)
-        self._settled.add(run)  # once its row is there
+        self._settled[run] = stamp_ns  # once its row is there

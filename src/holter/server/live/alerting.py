@@ -5,23 +5,27 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from holter.alerts.file import FILE, AlertFile, read_file
+from holter.alerts.message import Message
 from holter.alerts.outbox import Outbox
 from holter.alerts.post import Post
 from holter.alerts.telling import RECORDS, About, of_end, of_record
 from holter.errors import UsageError
 from holter.model.run_row import RunRow
 from holter.model.state import RUNNING
+from holter.server.live.changes import Changes
 from holter.storage.opening import Storage
 from holter.wire.addresses import page_of
 
 RECENT_S = 3600.0
 LEAVE_WITHIN_S = 5.0
 MOST_REMEMBERED = 100_000
+_decode = msgspec.json.Decoder(Message).decode
 
 
 class Alerting:
@@ -30,7 +34,7 @@ class Alerting:
     Args:
         address: where people reach the server.
         complain: gets a sentence for the server's log, without anything secret.
-        is_first: whether no other server has said a word; where there are others, each is said by one.
+        changes: knows what other servers have said; where there are others, each thing is said by one.
     """
 
     def __init__(
@@ -40,13 +44,13 @@ class Alerting:
         storage: Storage,
         address: str,
         complain: Callable[[str], None],
-        is_first: Callable[[str], bool] = lambda word: True,
+        changes: Changes,
     ) -> None:
         self._data = data
         self._storage = storage
         self._address = address.rstrip("/")
         self._complain = complain
-        self._is_first = is_first
+        self._changes = changes
         self._lock = threading.Lock()
         self._stamp: int | None = None
         self._file = AlertFile()
@@ -66,21 +70,27 @@ class Alerting:
                 self._told.clear()
             self._told.add(said)
             message = of_record(event.kind, event.fields, of=about)
-            if message is not None and self._is_first(_word(*said)):
-                outbox.add(message)
+            if message is not None:
+                self._say(outbox, _word(*said), message)
 
     def ended(self, row: RunRow, said: Mapping[str, Any]) -> None:
         """A run has ended, or more is known of that; `said` is the object of `holter why --json`."""
         is_old = row.ended_at is not None and time.time() - row.ended_at > RECENT_S
         if said["state"] == RUNNING or is_old or (outbox := self._current()) is None:
             return
-        # More may be known of it later: then it is said again.
-        if not self._is_first(_word(row.id, row.attempt, said["state"], said["cause"], said["title"])):
-            return
         why = f"{said['title']} ({said['cause']})" if said["cause"] else str(said["title"] or row.because)
         advice = said.get("advice") or [""]
         row = msgspec.structs.replace(row, state=said["state"])
-        outbox.add(of_end(row, why=why, advice=advice[0], link=self._link(row)))
+        # More may be known of it later: then it is said again.
+        word = _word(row.id, row.attempt, said["state"], said["cause"], said["title"])
+        self._say(outbox, word, of_end(row, why=why, advice=advice[0], link=self._link(row)))
+
+    def look_after(self) -> None:
+        """Say what other servers did not come to say, as they have died. Raises StorageFailing."""
+        if (outbox := self._current()) is None:
+            return
+        for word, data in self._changes.unsaid().items():
+            outbox.add(_decode(data), then=partial(self._changes.has_said, word))
 
     def close(self) -> None:
         """Send what is waiting, for a few seconds. Idempotent."""
@@ -89,6 +99,10 @@ class Alerting:
         if outbox is not None:
             outbox.finish(LEAVE_WITHIN_S)
             outbox.join(2 * LEAVE_WITHIN_S)
+
+    def _say(self, outbox: Outbox, word: str, message: Message) -> None:
+        if self._changes.is_first(word, msgspec.json.encode(message)):
+            outbox.add(message, then=partial(self._changes.has_said, word))
 
     def _link(self, row: RunRow) -> str:
         return f"{self._address}/{page_of(row.project, row.id)}" if self._address else ""

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -70,9 +70,16 @@ class Changes:
     def refresh(self) -> None:
         """Know what others have said until now."""
 
-    def is_first(self, word: str) -> bool:
-        """Whether no other server has said this to people."""
+    def is_first(self, word: str, data: bytes) -> bool:
+        """Whether no other server has said this to people: then this one says `data`, and afterwards `has_said`."""
         return True
+
+    def has_said(self, word: str, is_over: bool) -> None:
+        """People were told, or nobody takes it; where it is not over another server may say it."""
+
+    def unsaid(self) -> Mapping[str, bytes]:
+        """By word, what other servers were to say and did not come to: this one says it now. Raises StorageFailing."""
+        return {}
 
     def since(self, seq: int, wanted: Wanted) -> list[Change] | None:
         """What is newer than a number, the oldest first; None where some of it is forgotten."""

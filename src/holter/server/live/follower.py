@@ -275,10 +275,15 @@ class Follower(threading.Thread):
             del self._shown[run]
 
     def _begin(self, run: str) -> None:
-        """A run that died with the server that took it in has died for those who are told, too."""
+        """A run that died with the server that took it in, or just before, has died for those who are told, too."""
         row = self._storage.runs.get(run)
-        if row is not None and row.state == RUNNING and run not in self._open:
+        if row is None:
+            return
+        if row.state == RUNNING and run not in self._open:
             self._keep_open(row)
+        if row.state != RUNNING and self._clock.now_ns() - (row.ended_ns or 0) < REMEMBERED_S * 1e9:
+            self._died.setdefault(run, time.monotonic())
+            self._verdicts.look(run, row.project)
 
     def _keep_open(self, row: RunRow) -> None:
         self._open[row.id] = row

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -17,6 +17,8 @@ GATHERS_S = 0.15
 """So long changes are gathered: each time is a transaction, and all servers look."""
 KEPT_S = 3600.0
 FORGETS_EVERY_S = 600.0
+SAYS_EVERY_S, MOST_UNSAID = 10.0, 100
+"""So often a server tells that it is still about to say something to people, and takes so much of others at once."""
 FIRST = 1
 
 
@@ -36,6 +38,10 @@ class SharedChanges(Changes):
         self._waiting: dict[tuple[str, str], Change] = {}
         self._is_calling = False
         self._reading = threading.Lock()
+        self._saying: set[str] = set()
+        self._said: set[str] = set()
+        """What the other servers do not know yet."""
+        self._renewed_at = 0.0
         self.refresh()
 
     def note(self, kind: str, run: str, *, project: str, data: object, user: str | None = None) -> None:
@@ -71,12 +77,32 @@ class SharedChanges(Changes):
             for change in self._take_in(told):
                 self._learn(change)
 
-    def is_first(self, word: str) -> bool:
+    def is_first(self, word: str, data: bytes) -> bool:
         """Whether no other server has said this to people; where nobody can tell, it is better said twice."""
         try:
-            return self._store.is_first(word)
+            if not self._store.is_first(word, data):
+                return False
         except StorageError:
-            return True
+            pass
+        with self._lock:
+            self._saying.add(word)
+        return True
+
+    def has_said(self, word: str, is_over: bool) -> None:
+        """The other servers know soon."""
+        with self._lock:
+            self._saying.discard(word)
+            if is_over:
+                self._said.add(word)
+
+    def unsaid(self) -> Mapping[str, bytes]:
+        """What other servers did not come to say. Cheap where it is too early to ask."""
+        if not self._said and time.monotonic() - self._renewed_at < SAYS_EVERY_S:
+            return {}
+        found = self._compare(MOST_UNSAID)
+        with self._lock:
+            self._saying |= found.keys()
+        return found
 
     def forget(self) -> None:
         """Nobody goes on from so long ago. Raises StorageFailing."""
@@ -90,8 +116,23 @@ class SharedChanges(Changes):
         """Say what is left to say, and close the store. Raises StorageFailing."""
         try:
             self.tell()
+            self._compare(0)
         finally:
             self._store.close()
+
+    def _compare(self, most: int) -> Mapping[str, bytes]:
+        """Tell what was said here, and what is being said; take over what others left, not more than so much."""
+        with self._lock:
+            said, self._said = self._said, set()
+            saying = list(self._saying)
+        try:
+            found = self._store.unsaid(said, saying, most=most)
+        except StorageError:
+            with self._lock:
+                self._said |= said
+            raise
+        self._renewed_at = time.monotonic()
+        return found
 
     def _take_in(self, told: Told) -> list[Change]:
         with self._lock:

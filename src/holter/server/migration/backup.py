@@ -15,7 +15,7 @@ from holter.catalog.change.deletions import FOLDER as DELETIONS
 from holter.errors import NoBlob, UsageError
 from holter.journal.rundir import is_run_id
 from holter.server.domain.artifacts import open_artifacts
-from holter.server.ingest.copies import bring_all
+from holter.server.ingest.copies import all_copies
 from holter.server.ingest.index_place import index_directory
 from holter.server.ingest.uploads import NAME as UPLOADS
 from holter.server.ingest.uploads import lines_of
@@ -47,8 +47,7 @@ def make_backup(
     index = index_directory(data, environ)
     local = places_in(index)
     places = places or local
-    with copy_at(target) as copy:
-        bring_all(data, places)
+    with copy_at(target) as copy, all_copies(data, places):
         keep_tree(copy, os.path.join(data, "runs"), "runs", leave=UPLOADS if places.blobs != local.blobs else "")
         for folder in (DELETIONS, SECRETS):
             keep_tree(copy, os.path.join(data, folder), folder)

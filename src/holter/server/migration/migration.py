@@ -18,7 +18,7 @@ from holter.journal.rundir import is_run_id, run_directory
 from holter.model.clock import Clock
 from holter.model.state import Lateness
 from holter.server.domain.artifacts import open_artifacts
-from holter.server.ingest.copies import ADOPTED, bring_all
+from holter.server.ingest.copies import ADOPTED, READ, bring_all
 from holter.server.ingest.followed_run import stamp_of
 from holter.server.ingest.ingest import Ingest
 from holter.server.ingest.uploads import NAME as UPLOADS
@@ -47,7 +47,9 @@ from holter.storage.places import FILE, NAMES, Places, without_password, write_p
 T = TypeVar("T")
 AT_ONCE = 4
 """Runs whose journals and files are on their way together."""
-LEFT = frozenset({"runs", "index", "sweeps", ARTIFACTS, FILE, ADOPTED, KNOWN, INSTANCE, logbook.NAME, logbook.DONE})
+LEFT = frozenset(
+    {"runs", "index", "sweeps", ARTIFACTS, FILE, ADOPTED, READ, KNOWN, INSTANCE, logbook.NAME, logbook.DONE}
+)
 """Of a data directory: what is moved in another way, or belongs to it alone."""
 INDEX = ("runs", "series", "console", "media")
 Tell = Callable[[str, int, int], None]

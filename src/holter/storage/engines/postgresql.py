@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EXTRA = "postgres"
 """What installs the driver, which is loaded by who opens something."""
 IS_SHARED = True
+ASKING_S = 60
+"""Some ask an object store, or wait for a file of their machine, within their transactions: so long at most."""
 
 
 def open_runs(url: str) -> RunTables:
@@ -60,7 +62,7 @@ def open_media(url: str) -> MediaTables:
 
 def open_blob_names(url: str) -> BlobNames:
     """The names of blobs, wherever those are."""
-    return BlobNames(_open(url, "blob names", schema.BLOB_NAMES))
+    return BlobNames(_open(url, "blob names", schema.BLOB_NAMES, alone_s=ASKING_S))
 
 
 def open_settings(url: str) -> SettingsTable:
@@ -79,7 +81,7 @@ def open_papers(url: str) -> "PostgresPapers":
     """Small files that several servers have alike."""
     from holter.storage.postgres.papers import PostgresPapers
 
-    return PostgresPapers(_open(url, "papers", schema.PAPERS))
+    return PostgresPapers(_open(url, "papers", schema.PAPERS, alone_s=ASKING_S))
 
 
 def open_sweeps(url: str) -> "PostgresSweeps":
@@ -93,7 +95,7 @@ def open_shelf(url: str, bucket: "Bucket") -> "PostgresShelf":
     """Artifacts, with their pieces in a bucket."""
     from holter.storage.postgres.artifacts import PostgresShelf
 
-    return PostgresShelf(_open(url, "artifacts", schema.ARTIFACTS), bucket)
+    return PostgresShelf(_open(url, "artifacts", schema.ARTIFACTS, alone_s=ASKING_S), bucket)
 
 
 def open_acts(url: str) -> "PostgresActs":
@@ -125,7 +127,7 @@ def discard_index(url: str) -> None:
     drop_parts(url, index)
 
 
-def _open(url: str, part: str, scripts: Sequence[str]) -> "PostgresDatabase":
-    from holter.storage.postgres.database import PostgresDatabase
+def _open(url: str, part: str, scripts: Sequence[str], *, alone_s: int | None = None) -> "PostgresDatabase":
+    from holter.storage.postgres.database import ALONE_S, PostgresDatabase
 
-    return PostgresDatabase(url, part, scripts=scripts)
+    return PostgresDatabase(url, part, scripts=scripts, alone_s=alone_s or ALONE_S)

@@ -2,12 +2,14 @@
 
 Transactions are not seen in the order of their numbers. But those before the oldest one that still runs are all there:
 that is the number up to which all is known, in any session and through any pooler. NOTIFY only wakes.
+
+Numbers that the database has not reached yet came with a dump of another one: they mean nothing here.
 """
 
 import contextlib
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import psycopg
 
@@ -18,8 +20,14 @@ CHANNEL, GROWN = "holter", "grown"
 RETRY_S = 5.0
 SAID_S = 7 * 86400.0
 """So long it is known what was said."""
+SAYS_S, LATE_S = 30.0, 3600.0
+"""Whoever says something and is not heard of for so long is dead; what has waited longer is no news any more."""
 _OURS = "CAST(CAST(PG_CURRENT_XACT_ID() AS TEXT) AS BIGINT)"
+_SOON = "CLOCK_TIMESTAMP() + MAKE_INTERVAL(secs => ?)"
+_THESE = "= ANY(CAST(? AS TEXT[]))"
 _KNOWN = "CAST(CAST(PG_SNAPSHOT_XMIN(PG_CURRENT_SNAPSHOT()) AS TEXT) AS BIGINT) - 1"
+
+_NEXT = "CAST(CAST(PG_SNAPSHOT_XMAX(PG_CURRENT_SNAPSHOT()) AS TEXT) AS BIGINT)"
 
 
 class PostgresChanges:
@@ -51,10 +59,11 @@ class PostgresChanges:
         """What is newer than a number."""
         with self._database.read() as connection:
             [[known, forgotten]] = connection.execute(
-                f"SELECT {_KNOWN}, (SELECT COALESCE(MAX(up_to), 0) FROM forgotten_change)"
+                f"SELECT {_KNOWN}, (SELECT COALESCE(MAX(up_to), 0) FROM forgotten_change WHERE up_to < {_NEXT})"
             ).fetchall()
             found = connection.execute(
-                "SELECT seq, kind, run, project, data, for_user FROM change WHERE seq > ? ORDER BY seq DESC LIMIT ?",
+                "SELECT seq, kind, run, project, data, for_user FROM change"
+                f" WHERE seq > ? AND seq < {_NEXT} ORDER BY seq DESC LIMIT ?",
                 (seq, most + 1),
             ).fetchall()
         changes = [
@@ -64,13 +73,30 @@ class PostgresChanges:
             forgotten = max(forgotten, changes.pop().seq)
         return Told(changes[::-1], known, forgotten)
 
-    def is_first(self, word: str) -> bool:
-        """Whether nobody has said this before."""
+    def is_first(self, word: str, data: bytes) -> bool:
+        """Whether nobody has said this before. What earlier versions have said has neither data nor `until`."""
         with self._database.write() as connection:
             sql = (
-                "INSERT INTO said_once (word, said_at) VALUES (?, CLOCK_TIMESTAMP()) ON CONFLICT DO NOTHING RETURNING 1"
+                f"INSERT INTO said_once (word, said_at, data, until) VALUES (?, CLOCK_TIMESTAMP(), ?, {_SOON})"
+                " ON CONFLICT DO NOTHING RETURNING 1"
             )
-            return connection.execute(sql, (word,)).fetchone() is not None
+            return connection.execute(sql, (word, data, SAYS_S)).fetchone() is not None
+
+    def unsaid(self, said: Collection[str], saying: Collection[str], *, most: int) -> Mapping[str, bytes]:
+        """What nobody says any more."""
+        with self._database.write("unsaid") as connection:
+            connection.execute(f"UPDATE said_once SET data = NULL, until = NULL WHERE word {_THESE}", (list(said),))
+            connection.execute(
+                f"UPDATE said_once SET until = {_SOON} WHERE word {_THESE} AND until IS NOT NULL",
+                (SAYS_S, list(saying)),
+            )
+            found = connection.execute(
+                f"UPDATE said_once SET until = {_SOON} WHERE word IN (SELECT word FROM said_once"
+                " WHERE until < CLOCK_TIMESTAMP() AND said_at > CLOCK_TIMESTAMP() - MAKE_INTERVAL(secs => ?)"
+                " ORDER BY said_at LIMIT ?) RETURNING word, data",
+                (SAYS_S, LATE_S, most),
+            )
+            return {word: bytes(data) for word, data in found.fetchall()}
 
     def forget(self, older_s: float) -> None:
         """Let go of what nobody can want any more."""
@@ -81,8 +107,9 @@ class PostgresChanges:
             connection.execute(
                 "WITH gone AS (DELETE FROM change WHERE changed_at < CLOCK_TIMESTAMP() - MAKE_INTERVAL(secs => ?)"
                 " RETURNING seq) INSERT INTO forgotten_change (id, up_to) SELECT 1, MAX(seq) FROM gone"
-                " HAVING COUNT(*) > 0 ON CONFLICT (id) DO UPDATE SET"
-                " up_to = GREATEST(forgotten_change.up_to, excluded.up_to)",
+                f" WHERE seq < {_NEXT} HAVING COUNT(*) > 0 ON CONFLICT (id) DO UPDATE SET up_to = CASE"
+                f" WHEN forgotten_change.up_to < {_NEXT} THEN GREATEST(forgotten_change.up_to, excluded.up_to)"
+                " ELSE excluded.up_to END",
                 (older_s,),
             )
 

@@ -27,6 +27,17 @@ MOST_CONNECTIONS = 16
 """Of one process. They are opened when they are needed, and closed when they are not."""
 WAIT_S = 5.0
 """For a connection; then the database counts as gone."""
+ALONE_S = 5
+"""Who stands still in the middle of a change, or is cut off, keeps others waiting for so long, and changes nothing."""
+_OPTIONS = {
+    "application_name": "holter",
+    "connect_timeout": "5",
+    # A machine that is gone says nothing: without these Linux waits for it for many minutes.
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "20000",
+}
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}").fullmatch
 # What only SQLite says, or says otherwise.
 _WORDS = (
@@ -92,11 +103,13 @@ class PostgresDatabase:
     Args:
         part: whose tables these are; each part has a version of its own.
         scripts: the statements that lead from each version of the part to the next one. They are only ever added.
+        alone_s: so long a transaction that writes may wait for its owner. Then it is ended, and nothing of it kept.
     """
 
-    def __init__(self, url: str, part: str, *, scripts: Sequence[str]) -> None:
+    def __init__(self, url: str, part: str, *, scripts: Sequence[str], alone_s: int = ALONE_S) -> None:
         self.shown = without_password(url)
         self._part = part
+        self._alone_s = alone_s
         self._address, self._schema = _split(url)
         self._number = _number(f"{self._schema} {part}") - (1 << 31)
         self._pool = _take_pool(self._address, id(self))
@@ -126,7 +139,8 @@ class PostgresDatabase:
         # Always in the same order, so that no two wait for each other.
         shares = sorted({_number(name) % _SHARES for name in alone})
         locks = ", ".join(f"pg_advisory_xact_lock({self._number}, {share})" for share in shares)
-        with self._transaction("BEGIN", f"; SELECT {locks}" if locks else "") as connection:
+        begin = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{self._alone_s}s'"
+        with self._transaction(begin, f"; SELECT {locks}" if locks else "") as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -232,7 +246,13 @@ class PostgresDatabase:
                 return StorageFull(f"{self.shown} can't be written ({said}): make room on its disk; nothing is lost")
             case errors.UndefinedTable() | errors.UndefinedColumn() | errors.DataCorrupted() | errors.IndexCorrupted():
                 return self._damage(said)
-            case psycopg.OperationalError() | psycopg.InterfaceError() | PoolTimeout() | PoolClosed():
+            case (
+                psycopg.OperationalError()
+                | psycopg.InterfaceError()
+                | errors.IdleInTransactionSessionTimeout()
+                | PoolTimeout()
+                | PoolClosed()
+            ):
                 return StorageFailing(f"{self.shown} can't be reached ({said}); nothing is lost")
             case _:
                 return StorageError(f"{self.shown}: {said}")
@@ -262,8 +282,7 @@ def _split(url: str) -> tuple[str, str]:
     schema = options.pop("schema", SCHEMA)
     if not _IS_NAME(schema):
         raise UsageError(f"{schema!r} is no schema: small letters, digits and underscores are")
-    options = {"application_name": "holter", "connect_timeout": "5", "keepalives_idle": "10"} | options
-    address = f"{base}?{urlencode(options)}"
+    address = f"{base}?{urlencode(_OPTIONS | options)}"
     try:
         psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:

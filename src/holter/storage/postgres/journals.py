@@ -123,6 +123,8 @@ class PostgresJournals:
 
     def delete(self, run: str) -> None:
         """Remove all of a run; objects last, with those that nobody came to name."""
+        if self._objects is not None:
+            self._objects.list(f"{FOLDER}{run}/")  # where the store is away nothing is gone yet
         with self._database.write() as connection:
             connection.execute("DELETE FROM received WHERE run = ?", (run,))
         if self._objects is not None:

@@ -173,4 +173,8 @@ CHANGES = (
     CREATE TABLE said_once (word {_TEXT} PRIMARY KEY, said_at TIMESTAMPTZ NOT NULL);
     CREATE INDEX said_once_time ON said_once (said_at);
     """,
+    """
+    ALTER TABLE said_once ADD COLUMN data BYTEA, ADD COLUMN until TIMESTAMPTZ;
+    CREATE INDEX said_once_until ON said_once (until) WHERE until IS NOT NULL;
+    """,
 )
