@@ -383,6 +383,31 @@ def test_a_table_is_sorted_filtered_and_told(page: Page, take: Callable[[str], N
     expect(panel(page, "table").get_by_role("region", name="dark")).to_have_count(0)
 
 
+def test_numbers_of_a_table_have_bars_from_the_least_of_their_column_to_the_largest(
+    page: Page, take: Callable[[str], None]
+) -> None:
+    table = panel(page, "rewards").get_by_role("region", name="dark")
+    table.scroll_into_view_if_needed()
+    rows = table.get_by_role("region", name="Rows of rewards").locator("tbody tr")
+    rewards = rows.locator("td:nth-child(2)")
+    # The number alone is read out.
+    expect(rewards).to_have_text(["0.5", "2.5", "NaN", "1.5", "–"])
+    shares = """cells => cells.map((cell) => {
+      const bar = cell.querySelector(".bar");
+      return bar && bar.style.getPropertyValue("--share");
+    })"""
+    assert rewards.evaluate_all(shares) == ["0%", "100%", None, "50%", None]
+    # Where all are equal there is nothing to see.
+    assert rows.locator("td:nth-child(3)").evaluate_all(shares) == [None] * 5
+    take("media-bars")
+    assert serious_findings(page) == []
+    # A bar is as long as before when others are filtered away.
+    table.get_by_role("textbox", name="Value to filter by").fill("d")
+    table.get_by_role("button", name="Filter", exact=True).click()
+    expect(rewards).to_have_text(["1.5"])
+    assert rewards.evaluate_all(shares) == ["50%"]
+
+
 def test_figures_are_drawn_from_their_tables(page: Page) -> None:
     curve = panel(page, "curve")
     curve.scroll_into_view_if_needed()

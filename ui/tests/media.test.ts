@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MediaItem } from "../src/api/client";
 import { boxesOf, classesOf, masksOf } from "../src/media/about";
+import { cellText, shareOf } from "../src/media/cells";
 import { isSure, scoreEnds, talliesOf, tallyText, tallyWords } from "../src/media/scores";
 import { barsOf, binsOf, matrixOf, seriesOf } from "../src/media/figures";
 
@@ -64,6 +65,20 @@ describe("scores of boxes", () => {
     expect(scoreEnds(found(-3.21))).toEqual({ low: -3.21, high: 1, step: 0.01 });
     expect(scoreEnds(found(null))).toBeNull();
     expect(told(found(-3.21))).toEqual([["−3.21", "1 box, score −3.21"]]);
+  });
+});
+
+describe("cells of tables", () => {
+  test("have a bar from the least number of their column to the largest, but none for what is no number", () => {
+    expect([-1, 0, 0.5, 3, 9, -9].map((cell) => shareOf(cell, [-1, 3]))).toEqual([0, 0.25, 0.375, 1, 1, 0]);
+    expect([null, "nan", "3", NaN, true].map((cell) => shareOf(cell, [-1, 3]))).toEqual([null, null, null, null, null]);
+    expect([shareOf(7, [7, 7]), shareOf(7, undefined)]).toEqual([null, null]);
+    expect(shareOf(0, [-1.7e308, 1.7e308])).toBe(0.5);
+  });
+
+  test("say what is no number as all of the page does", () => {
+    expect(["nan", "inf", "-inf", 0.25, null].map((cell) => cellText(cell, "number"))).toEqual(["NaN", "Inf", "−Inf", "0.25", "–"]);
+    expect(["nan", "toString", { a: 1 }, true].map((cell) => cellText(cell, "text"))).toEqual(["nan", "toString", '{"a":1}', "true"]);
   });
 });
 
