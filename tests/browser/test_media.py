@@ -30,6 +30,11 @@ boxes = {"guessed": {"box_data": [
     {"position": {"minX": 0.1, "maxX": 0.5, "minY": 0.1, "maxY": 0.5}, "class_id": 1, "scores": {"p": 0.9}},
     {"position": {"middle": [15, 10], "width": 9, "height": 9}, "domain": "pixel", "class_id": 2, "box_caption": evil},
 ], "class_labels": {1: "cat", 2: evil}}}
+place = {"position": {"minX": 0.1, "maxX": 0.5, "minY": 0.1, "maxY": 0.5}}
+sure = [{**place, "class_id": 1, "scores": {"p": 0.97}}, {**place, "class_id": 1, "scores": {"p": 0.58}},
+        {**place, "class_id": 2, "scores": {"p": 0.44}, "box_caption": "a dog, perhaps"}]
+scored = {"guessed": {"box_data": sure, "class_labels": {1: "cat", 2: "dog"}},
+          "true": {"box_data": [{**place, "class_id": 1}, {**place, "class_id": 1}], "class_labels": {1: "cat"}}}
 for step in range(int(os.environ["STEPS"])):
     pixels = np.full((20, 30, 3), shade + 20 * step, np.uint8)
     media = {"samples": [holter.Image(pixels, caption=f"{name} {step}"), holter.Image(pixels, caption=evil)]}
@@ -39,6 +44,9 @@ for step in range(int(os.environ["STEPS"])):
     if step == 0:
         masks = {"guessed": {"mask_data": mask, "class_labels": {1: "cat"}}}
         media["found"] = holter.Image(pixels, boxes=boxes, masks=masks)
+        media["scored"] = holter.Image(pixels, boxes=scored)
+        rewards = [["a", 0.5, 7], ["b", 2.5, 7], ["c", float("nan"), 7], ["d", 1.5, 7], ["e", None, 7]]
+        media["rewards"] = holter.Table(columns=["name", "reward", "same"], data=rewards)
         media["sound"] = holter.Audio(np.zeros(800, np.float32), sample_rate=8000, caption=evil)
         media["notes"] = holter.Markdown("# Heading" + chr(10) + "**bold** " + evil)
         media["words"] = holter.Text(evil)
@@ -84,7 +92,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dic
         def are_made() -> bool:
             told = server.get("/media", runs=",".join(found.values()))
             steps = {(each["run"], each["key"]): each["steps"] for each in told["media"]}
-            return not told["waiting"] and len(steps) == 28 and steps[found["dark"], "samples"] == 4
+            return not told["waiting"] and len(steps) == 32 and steps[found["dark"], "samples"] == 4
 
         wait_until(are_made)
         yield server, found
@@ -187,6 +195,38 @@ def test_a_picture_is_looked_at_closely_and_compared(page: Page, take: Callable[
     wait_until(lambda: shown(viewer.locator(".layers").get_by_role("img")) == [4, 2])
 
 
+def test_the_scores_of_boxes_stand_beside_their_class_and_hide_those_below_one(
+    page: Page, take: Callable[[str], None]
+) -> None:
+    panel(page, "scored").get_by_role("button", name=re.compile("of dark")).click()
+    viewer = page.get_by_role("dialog", name="scored")
+    boxes = viewer.locator(".box")
+    expect(boxes).to_have_count(5)
+    guessed, true = viewer.get_by_role("group", name="guessed"), viewer.get_by_role("group", name="true")
+    cats = guessed.get_by_role("checkbox", name="cat", exact=True)
+    expect(guessed).to_contain_text("2 · 0.58 – 0.97")
+    expect(guessed).to_contain_text("0.44")
+    expect(cats).to_have_accessible_description("2 boxes, score 0.58 to 0.97")
+    expect(true.get_by_role("checkbox", name="cat", exact=True)).to_have_accessible_description("2 boxes")
+    least = viewer.get_by_role("slider", name="Score at least")
+    least.fill("0.6")
+    # What has no score is not below one.
+    expect(boxes).to_have_count(3)
+    expect(guessed).to_contain_text("1 of 2 · 0.58 – 0.97")
+    expect(cats).to_have_accessible_description("1 of 2 boxes, score 0.58 to 0.97")
+    expect(guessed).to_contain_text("0 of 1 · 0.44")
+    take("media-scores")
+    assert serious_findings(page) == []
+    least.press("Home")
+    expect(boxes).to_have_count(5)
+    # Both pictures are told of where two are compared.
+    viewer.get_by_label("Compare with").select_option("light")
+    expect(cats).to_have_accessible_description("4 boxes, score 0.58 to 0.97")
+    page.set_viewport_size({"width": 390, "height": 800})
+    take("media-scores-narrow")
+    assert serious_findings(page) == []
+
+
 def test_what_was_logged_can_do_nothing_to_the_page(page: Page) -> None:
     for key in ("samples", "sound", "notes", "words"):
         panel(page, key).scroll_into_view_if_needed()
@@ -200,8 +240,9 @@ def test_what_was_logged_can_do_nothing_to_the_page(page: Page) -> None:
 
 
 def test_a_distribution_over_steps_is_one_picture(page: Page) -> None:
+    # It is drawn while it is near what people see, and panels above it grow as they come: the panel is always there.
+    panel(page, "gradients").scroll_into_view_if_needed()
     heat = panel(page, "gradients").get_by_role("img", name="Distribution of gradients over 4 steps, from 0 to 3")
-    heat.scroll_into_view_if_needed()
     expect(heat).to_be_visible()
     alphas = """node => {
       const copy = new OffscreenCanvas(1, 64).getContext("2d", {willReadFrequently: true});
@@ -340,6 +381,31 @@ def test_a_table_is_sorted_filtered_and_told(page: Page, take: Callable[[str], N
     panel(page, "table").get_by_role("button", name=re.compile("^light")).click()
     expect(panel(page, "table").get_by_role("region", name="light")).to_contain_text("Rows 1 – 25 of 60")
     expect(panel(page, "table").get_by_role("region", name="dark")).to_have_count(0)
+
+
+def test_numbers_of_a_table_have_bars_from_the_least_of_their_column_to_the_largest(
+    page: Page, take: Callable[[str], None]
+) -> None:
+    table = panel(page, "rewards").get_by_role("region", name="dark")
+    table.scroll_into_view_if_needed()
+    rows = table.get_by_role("region", name="Rows of rewards").locator("tbody tr")
+    rewards = rows.locator("td:nth-child(2)")
+    # The number alone is read out.
+    expect(rewards).to_have_text(["0.5", "2.5", "NaN", "1.5", "–"])
+    shares = """cells => cells.map((cell) => {
+      const bar = cell.querySelector(".bar");
+      return bar && bar.style.getPropertyValue("--share");
+    })"""
+    assert rewards.evaluate_all(shares) == ["0%", "100%", None, "50%", None]
+    # Where all are equal there is nothing to see.
+    assert rows.locator("td:nth-child(3)").evaluate_all(shares) == [None] * 5
+    take("media-bars")
+    assert serious_findings(page) == []
+    # A bar is as long as before when others are filtered away.
+    table.get_by_role("textbox", name="Value to filter by").fill("d")
+    table.get_by_role("button", name="Filter", exact=True).click()
+    expect(rewards).to_have_text(["1.5"])
+    assert rewards.evaluate_all(shares) == ["50%"]
 
 
 def test_figures_are_drawn_from_their_tables(page: Page) -> None:

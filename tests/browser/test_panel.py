@@ -116,6 +116,46 @@ def test_a_chart_is_opened_set_up_and_shared(page: Page, take: Callable[[str], N
     expect(panel(page)).to_contain_text("2 of 3")
 
 
+def test_outliers_of_all_charts_are_said_once_and_shown_by_one_button(page: Page, take: Callable[[str], None]) -> None:
+    chips = page.get_by_role("button", name="1 outlier hidden · Show")
+    every = page.get_by_role("button", name="Show all outliers")
+    expect(page.get_by_text("1 outlier hidden in 3 charts")).to_be_visible()
+    expect(chips).to_have_count(3)
+    take("outliers-of-all-charts")
+    assert serious_findings(page) == []
+    every.focus()
+    page.keyboard.press("Enter")
+    expect(chips).to_have_count(0)
+    expect(page).to_have_url(re.compile("outliers=show"))
+    expect(page.get_by_text("Outliers shown in all charts")).to_be_visible()
+    # One chart may leave them out all the same, and that is said.
+    card(page, "val/loss").get_by_role("button", name="Menu of val/loss").click()
+    page.get_by_role("menuitemcheckbox", name="Hide outliers").click()
+    expect(page.get_by_text("1 outlier hidden in 1 chart ·")).to_be_visible()
+    page.reload()
+    expect(card(page, "val/loss").get_by_role("button", name="1 outlier hidden · Show")).to_be_visible()
+    expect(chips).to_have_count(1)
+    # All are all: that one has no wish of its own any more.
+    every.click()
+    expect(chips).to_have_count(0)
+    page.get_by_role("button", name="Hide outliers").click()
+    expect(page.get_by_text("1 outlier hidden in 3 charts")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("outliers="))
+    # A chart that is opened tells the same.
+    every.click()
+    expect(chips).to_have_count(0)
+    card(page, "train/loss").get_by_role("link", name="train/loss").click()
+    choice = panel(page).get_by_role("group", name="Outliers")
+    expect(choice.get_by_role("button", name="Show")).to_have_attribute("aria-pressed", "true")
+    choice.get_by_role("button", name="Hide").click()
+    expect(panel(page)).to_contain_text("1 outlier hidden")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("1 outlier hidden in 1 chart ·")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    take("outliers-of-all-charts-narrow")
+    assert serious_findings(page) == []
+
+
 def test_an_axis_is_an_expression_and_says_what_is_wrong_with_it(page: Page, stranger: Watched) -> None:
     stranger.expect_errors("400 (Bad Request)")
     page.goto(page.url + "&chart=train/loss")

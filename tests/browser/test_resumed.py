@@ -57,6 +57,36 @@ def row(page: Page, name: str) -> Locator:
     return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
+def test_the_bars_of_attempts_say_where_they_went_on_and_how_they_ended(
+    open_page: Callable[[str], Page], stranger: Watched, gallery: Served, take: Callable[[str], None]
+) -> None:
+    [found] = gallery.get("/runs", project="vision", filter='name = "resumed"')["runs"]
+    began = found["started_at"]
+
+    def stretch(route: Route) -> None:
+        """What takes a moment here takes hours elsewhere."""
+        answer = route.fetch().json()
+        for each, (since, until) in zip(answer["attempts"], [(0, 7440), (7920, 20400)], strict=True):
+            each |= {"started_at": began + since, "ended_at": began + until}
+        route.fulfill(json=answer)
+
+    stranger.page.route(re.compile(rf"/api/v1/runs/{found['id']}(\?.*)?$"), stretch)
+    page = open_page(f"/p/vision/r/{found['id']}/overview")
+    attempts = page.get_by_role("region", name="Attempts")
+    expect(attempts).to_contain_text("2 attempts · 60 steps trained twice · 8 min between them")
+    bars = attempts.get_by_role("listitem")
+    expect(bars.nth(0)).to_contain_text(re.compile(r"^Attempt 1 · 2 h 4 min\s*! Failed"))
+    expect(bars.nth(1)).to_contain_text(re.compile(r"^Attempt 2 · from step 180 · 3 h 28 min\s*✓ Finished"))
+    attempts.scroll_into_view_if_needed()
+    take("attempts")
+    assert serious_findings(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    # Where there is no room for the word, it is still there for who hears it.
+    expect(bars.nth(0)).to_match_aria_snapshot("- listitem: /Attempt 1 · 2 h 4 min Failed/")
+    take("attempts-narrow")
+    assert serious_findings(page) == []
+
+
 def test_a_resume_is_told_and_the_work_that_was_lost_is_drawn_pale(
     open_page: Callable[[str], Page], take: Callable[[str], None]
 ) -> None:

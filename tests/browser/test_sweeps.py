@@ -1,5 +1,6 @@
 """The page of a sweep: what it found, what died, who works at it, and how people steer it."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,9 @@ def test_a_sweep_is_shown_and_steered(sweep: str, watched: Watched, take: Callab
     page.get_by_role("button", name="All 26").click()
     expect(page.get_by_text("2 working")).to_be_visible()
     expect(page.get_by_role("img", name="Best val/map so far")).to_be_visible()
+    matters = page.get_by_role("table", name="What matters for val/map")
+    expect(matters.get_by_role("columnheader")).to_have_text(["Parameter", "Share", "Where the best trials lie"])
+    expect(matters.get_by_role("row").nth(1)).to_contain_text(re.compile(r"^lr\s*\d+ %"))
     page.get_by_label("Y axis").select_option("backbone")
     assert serious_findings(page) == []
     take("sweep")

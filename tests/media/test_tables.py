@@ -93,6 +93,22 @@ def test_rows_and_columns_are_added_as_with_wandb(bench: Bench) -> None:
     assert ask(bench, bench.made(table).items[0]).rows == [[1, 0.5, 10], [2, 1.5, 21]]
 
 
+@pytest.mark.parametrize("has_arrow", [True, False], ids=["parquet", "lines"])
+def test_a_page_tells_the_least_and_the_largest_number_of_each_column(
+    bench: Bench, has_arrow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_arrow:
+        monkeypatch.setattr("holter.worker.tables._pyarrow", lambda: None)
+    columns = ["word", "n", "x.y", "odd", "none"]
+    rows = [["a", 3, math.nan, math.inf, None], ["b", -1, 0.5, 2.0, math.nan], ["c", 2, 1.5, -4.0, None]]
+    item = bench.made(holter.Table(columns=columns, data=rows)).items[0]
+    told = {"n": (-1.0, 3.0), "x.y": (0.5, 1.5), "odd": (-4.0, 2.0)}
+    assert ask(bench, item, limit=1).ranges == told
+    # Of all rows, so that a bar stays as long as it is whatever is left of the others.
+    assert ask(bench, item, where=(("word", "=", "b"),)).ranges == told
+    assert ask(bench, item, sort="n").ranges == told
+
+
 def test_odd_cells_are_kept_or_shown_as_texts(bench: Bench) -> None:
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     cells = [math.nan, 1 << 70, [1, "two"], {"a": None}, np.float32(0.5), b"raw", moment, object]

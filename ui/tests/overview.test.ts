@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Resume } from "../src/api/client";
+import { attemptsWords, attemptWords } from "../src/run/attempts";
 import { sparkline, tellingMetrics } from "../src/run/figures";
 import { readPatch } from "../src/run/patch";
 
@@ -45,4 +47,12 @@ test("a small line has gaps where there is no number", () => {
   expect(sparkline([0, 1, NaN, 1, 0], 8, 10)).toBe("M0.0 9.0L2.0 1.0M6.0 1.0L8.0 9.0");
   expect(sparkline([5, 5], 8, 10)).toBe("M0.0 5.0L8.0 5.0");
   expect(sparkline([5], 8, 10)).toBe("");
+});
+
+test("attempts say from which step they went on, and how many steps were done again", () => {
+  const resume = (attempt: number, step: number, more: Partial<Resume> = {}): Resume => ({ attempt, step, at: 0, steps_lost: 0, lost: {}, is_rewind: false, ...more });
+  const resumes = [resume(2, 1000, { steps_lost: 190 }), resume(4, 500, { steps_lost: 700, is_rewind: true })];
+  expect([1, 2, 3, 4].map((attempt) => attemptWords(attempt, 7440, resumes))).toEqual(["Attempt 1 · 2 h 4 min", "Attempt 2 · from step 1,000 · 2 h 4 min", "Attempt 3 · 2 h 4 min", "Attempt 4 · from step 500 · 2 h 4 min"]);
+  expect(attemptsWords(4, 480, resumes)).toBe("4 attempts · 190 steps trained twice · 8 min between them");
+  expect(attemptsWords(2, 480, [])).toBe("2 attempts · 8 min between them");
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Line } from "../src/chart/line";
 import { nextPlace, pointAt, sortRows, valueRows } from "../src/panel/values";
 import { lookOf, readSettings, USUAL, writeSettings, type ChartSettings } from "../src/workspace/look";
+import { HiddenOutliers } from "../src/workspace/outliers.svelte";
 import { endWords, shownRun } from "../src/workspace/shown";
 
 const line = (id: string, x: number[], y: number[], more: Partial<Line> = {}): Line => ({
@@ -50,6 +51,43 @@ describe("the settings of a chart", () => {
     const own = lookOf("loss", readSettings("m:acc,m:loss,x:=a * 2,log,s:0,all,by:run"), shared);
     expect(own).toMatchObject({ metrics: ["loss", "acc"], xKind: "metric", zoom: null, isLog: true, smoothing: 0, isRobust: false, group: "" });
     expect(lookOf("system/h/cpu", USUAL, shared)).toMatchObject({ x: "relative", zoom: null, isRobust: false });
+  });
+
+  test("hide outliers or show them, whatever the other charts do", () => {
+    const shared = { x: "step", zoom: null, isLog: false, smoothing: 0, group: "" };
+    const isRobust = (metric: string, text: string, isWhole: boolean) => lookOf(metric, readSettings(text), { ...shared, isWhole }).isRobust;
+    expect(["", "all", "most"].map((text) => isRobust("loss", text, false))).toEqual([true, false, true]);
+    expect(["", "all", "most"].map((text) => isRobust("loss", text, true))).toEqual([false, false, true]);
+    expect(["", "all", "most"].map((text) => isRobust("system/h/cpu", text, false))).toEqual([false, false, true]);
+    expect(["all", "most"].map((text) => writeSettings(readSettings(text)))).toEqual(["all", "most"]);
+  });
+});
+
+describe("outliers of all charts", () => {
+  const [wild, odd] = [line("a", [0], [1]), line("b", [0], [1])];
+
+  test("are counted once each, in the charts that are looked at", () => {
+    const outliers = new HiddenOutliers();
+    outliers.note("loss", [wild, wild]);
+    outliers.note("acc", [wild, odd]);
+    outliers.note("far", [odd]);
+    outliers.note("none", []);
+    expect([...outliers.of("acc").keys()]).toEqual(["a", "b"]);
+    const { names, charts } = outliers.within(["loss", "acc", "acc", "none", "unknown"]);
+    expect([[...names.keys()], charts]).toEqual([["a", "b"], 2]);
+    outliers.note("acc", []);
+    expect(outliers.within(["loss", "acc"]).charts).toBe(1);
+  });
+
+  test("of charts that are not drawn are forgotten once they may have changed", () => {
+    const outliers = new HiddenOutliers();
+    const ends = ["loss", "acc"].map((chart) => outliers.begin(chart));
+    outliers.note("loss", [wild]);
+    outliers.note("acc", [wild]);
+    ends[0]!();
+    expect(outliers.within(["loss", "acc"]).charts).toBe(2);
+    outliers.forget();
+    expect([outliers.of("loss").size, outliers.of("acc").size]).toEqual([0, 1]);
   });
 });
 

@@ -4262,6 +4262,13 @@ export interface components {
             total: number;
             /** @default [] */
             stats: components["schemas"]["ColumnStats"][];
+            /** @default {} */
+            ranges: {
+                [key: string]: [
+                    number,
+                    number
+                ];
+            };
         };
         /**
          * ColumnStats

@@ -105,9 +105,9 @@ export function masksOf(item: MediaItem): Mask[] {
   });
 }
 
-/** All classes of a picture, each once. */
-export function classesOf(item: MediaItem): PictureClass[] {
-  const all = [...boxesOf(item).map((box) => box.of), ...masksOf(item).flatMap((mask) => mask.classes)];
+/** All classes of some pictures, each once. */
+export function classesOf(...items: MediaItem[]): PictureClass[] {
+  const all = [...items.flatMap(boxesOf).map((box) => box.of), ...items.flatMap(masksOf).flatMap((mask) => mask.classes)];
   return [...new Map(all.map((each) => [each.id, each])).values()];
 }
 

@@ -21,7 +21,7 @@ export interface ChartSettings {
   smoothing: number | null;
   hasRaw: boolean;
   /** All values are shown, also those of outliers. */
-  isWhole: boolean;
+  isWhole: boolean | null;
   /** A field of runs, or `run` for a line for each. */
   by: string;
   band: Band;
@@ -32,7 +32,7 @@ export interface ChartSettings {
   hidesLost: boolean;
 }
 
-export const USUAL: ChartSettings = { metrics: [], x: "", zoom: null, low: null, high: null, isLog: null, smoothing: null, hasRaw: true, isWhole: false, by: "", band: "std", hasSecond: false, isQuiet: false, hidesLost: false };
+export const USUAL: ChartSettings = { metrics: [], x: "", zoom: null, low: null, high: null, isLog: null, smoothing: null, hasRaw: true, isWhole: null, by: "", band: "std", hasSecond: false, isQuiet: false, hidesLost: false };
 
 export function readSettings(text: string): ChartSettings {
   const found: ChartSettings = { ...USUAL, metrics: [] };
@@ -46,7 +46,7 @@ export function readSettings(text: string): ChartSettings {
     else if (word === "log" || word === "lin") found.isLog = word === "log";
     else if (name === "s") found.smoothing = within(numberOf(value));
     else if (word === "bare") found.hasRaw = false;
-    else if (word === "all") found.isWhole = true;
+    else if (word === "all" || word === "most") found.isWhole = word === "all";
     else if (word === "two") found.hasSecond = true;
     else if (word === "quiet") found.isQuiet = true;
     else if (word === "newest") found.hidesLost = true;
@@ -67,7 +67,7 @@ export function writeSettings(settings: ChartSettings): string {
     isLog !== null && (isLog ? "log" : "lin"),
     smoothing !== null && `s:${smoothing}`,
     !hasRaw && "bare",
-    isWhole && "all",
+    isWhole !== null && (isWhole ? "all" : "most"),
     by && `by:${by}`,
     band !== USUAL.band && `band:${band}`,
     hasSecond && "two",
@@ -103,6 +103,7 @@ export interface Shared {
   isLog: boolean;
   smoothing: number;
   group: string;
+  isWhole?: boolean;
   /** Metrics that have another one as their x axis, as the program said. */
   axes?: Record<string, string>;
 }
@@ -142,13 +143,18 @@ export function lookOf(metric: string, own: ChartSettings, shared: Shared): Look
     isLog: own.isLog ?? shared.isLog,
     smoothing: own.smoothing ?? shared.smoothing,
     hasRaw: own.hasRaw,
-    isRobust: !own.isWhole && !metric.startsWith(SYSTEM),
+    isRobust: !(own.isWhole ?? isUsuallyWhole(metric, shared.isWhole)),
     group: own.by === "run" ? "" : own.by || shared.group,
     band: own.band,
     hasSecond: own.hasSecond && own.metrics.some((each) => each !== metric),
     hasLabels: !own.isQuiet,
     hasLost: !own.hidesLost,
   };
+}
+
+/** What was measured of the machine has no outliers unless people say so. */
+export function isUsuallyWhole(metric: string, areAll = false): boolean {
+  return areAll || metric.startsWith(SYSTEM);
 }
 
 /** What is along an axis, in words. */

@@ -42,7 +42,7 @@ export function isEmpty(settings: object): boolean {
 const WORDS: Record<string, string> = {
   q: "filter", cols: "columns", x: "x axis", smooth: "smoothing", log: "log scale", hide: "hidden runs", show: "shown runs",
   pin: "pinned charts", order: "order of charts", closed: "closed sections", more: "opened sections", lines: "number of lines",
-  size: "size of charts", tall: "height of charts", sizes: "size of sections", in: "sections of charts", off: "hidden charts", on: "charted counters", flushes: "flush marks", group: "grouping",
+  size: "size of charts", tall: "height of charts", sizes: "size of sections", in: "sections of charts", off: "hidden charts", on: "charted counters", flushes: "flush marks", outliers: "outliers", group: "grouping",
 };
 
 /** "smoothing and columns", for people. */

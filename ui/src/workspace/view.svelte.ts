@@ -8,7 +8,7 @@ import { MOST_GATHERED, MOST_LINES } from "./crowd";
 import { joinNames, splitNames } from "../api/names";
 import { moved } from "./order";
 import { sectionOf, type Section } from "./sections";
-import { readSettings, writeSettings, type ChartSettings } from "./look";
+import { isUsuallyWhole, readSettings, writeSettings, type ChartSettings } from "./look";
 
 export const SIZES = { s: { width: 240, height: 130 }, m: { width: 290, height: 190 }, l: { width: 560, height: 320 } };
 export type Size = keyof typeof SIZES;
@@ -31,6 +31,8 @@ class View {
   axes = $state.raw<Record<string, string>>({});
   smoothing = $derived(Math.min(0.999, Math.max(0, place.number("smooth") ?? 0)));
   isLog = $derived(place.get("log") === "1");
+  /** Whether all charts show what most of their lines would leave out. */
+  isWhole = $derived(place.get("outliers") === "show");
   group = $derived(place.get("group"));
   search = $derived(place.get("metrics"));
   hidden = $derived(new Set(place.list("hide")));
@@ -200,6 +202,17 @@ class View {
 
   setChart(metric: string, changes: Partial<ChartSettings>): void {
     place.set({ [CHART + metric]: writeSettings({ ...this.chart(metric), ...changes }) }, true);
+  }
+
+  /** All values of a chart are wanted, or those of most lines. */
+  setWhole(metric: string, isWhole: boolean): void {
+    this.setChart(metric, { isWhole: isWhole === isUsuallyWhole(metric, this.isWhole) ? null : isWhole });
+  }
+
+  /** The same of all charts: where all are to show their outliers, none goes on to hide some. */
+  setAllWhole(isWhole: boolean): void {
+    const own = [...place.query.keys()].filter((name) => isWhole && name.startsWith(CHART) && readSettings(place.get(name)).isWhole === false);
+    place.set({ outliers: isWhole ? "show" : null, ...Object.fromEntries(own.map((name) => [name, writeSettings({ ...readSettings(place.get(name)), isWhole: null })])) }, true);
   }
 
   sectionOf(metric: string): string {

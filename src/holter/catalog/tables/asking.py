@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from holter.catalog.tables.ranges import Range, ranges_of, ranges_told
 from holter.catalog.tables.reading import PARQUET, TableFile, open_parquet, pyarrow, read_whole
 from holter.errors import NotReadable, UsageError
 
@@ -58,39 +59,45 @@ class TablePage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     """All rows that the filter leaves."""
     stats: list[ColumnStats] = []
+    ranges: dict[str, tuple[float, float]] = {}
+    """The least and the largest number of each column of numbers, over all rows, whatever the filter leaves."""
 
 
 class Tables:
     """Answers questions about tables, and keeps those that were asked about last. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[Any, dict[str, Range]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def ask(self, name: str, files: Sequence[TableFile], query: TableQuery, /) -> TablePage:
         """A page of the table that these files are; `name` stands for them. Raises UsageError, NotReadable."""
         columns = _columns(files)
         if not (query.sort or query.where or query.with_stats) and len(files) == 1 and files[0].ext == PARQUET:
-            total, rows = _some_rows(files[0], query)
-            return TablePage(columns=columns, rows=_shown(rows, columns), total=total)
-        table = self._whole(name, files)
+            total, rows, ranges = _some_rows(files[0], query)
+            return TablePage(columns=columns, rows=_shown(rows, columns), total=total, ranges=ranges)
+        table, ranges = self._whole(name, files, columns)
         columns = [each for each in columns if each["name"] in table.column_names]
         table = _filtered(table, query.where)
         stats = [_stats(table, each) for each in columns] if query.with_stats else []
         page = _sorted(table, query) if query.sort else table.slice(query.offset, query.limit)
-        return TablePage(columns=columns, rows=_shown(page, columns), total=table.num_rows, stats=stats)
+        rows = _shown(page, columns)
+        return TablePage(columns=columns, rows=rows, total=table.num_rows, stats=stats, ranges=ranges)
 
-    def _whole(self, name: str, files: Sequence[TableFile]) -> Any:
+    def _whole(
+        self, name: str, files: Sequence[TableFile], columns: Sequence[dict[str, str]], /
+    ) -> tuple[Any, dict[str, Range]]:
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
                 return self._kept[name]
         table = read_whole(files)
+        found = table, ranges_of(table, columns)
         with self._lock:
-            self._kept[name] = table
-            while len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > KEPT_BYTES:
+            self._kept[name] = found
+            while len(self._kept) > 1 and sum(each.nbytes for each, _ in self._kept.values()) > KEPT_BYTES:
                 self._kept.popitem(last=False)
-        return table
+        return found
 
 
 def _columns(files: Sequence[TableFile]) -> list[dict[str, str]]:
@@ -103,8 +110,8 @@ def _columns(files: Sequence[TableFile]) -> list[dict[str, str]]:
     return [{"name": name, "type": "text" if kind == EMPTY else kind} for name, kind in found.items()]
 
 
-def _some_rows(file: TableFile, query: TableQuery) -> tuple[int, Any]:
-    """Only the parts of the file that hold these rows."""
+def _some_rows(file: TableFile, query: TableQuery) -> tuple[int, Any, dict[str, Range]]:
+    """Only the parts of the file that hold these rows, and what it tells of all."""
     arrow = pyarrow()
     opened = open_parquet(file)
     try:
@@ -117,9 +124,10 @@ def _some_rows(file: TableFile, query: TableQuery) -> tuple[int, Any]:
                 wanted.append(group)
             first += count
         table = opened.read_row_groups(wanted) if wanted else opened.schema_arrow.empty_table()
+        ranges = ranges_told(opened, file.columns)
     except (arrow.ArrowInvalid, OSError) as error:
         raise NotReadable(f"the table can't be read: {error}") from error
-    return total, table.slice(max(0, query.offset - start), query.limit)
+    return total, table.slice(max(0, query.offset - start), query.limit), ranges
 
 
 def _sorted(table: Any, query: TableQuery) -> Any:
