@@ -11,7 +11,8 @@ from holter.guards.growth import Growth
 from holter.guards.limits import Limits
 from holter.guards.patrol import guard_ids, in_short
 from holter.guards.progress import Progress
-from holter.guards.seen import Death, GpuHolder, Member, Neighbour, Seen, Standing
+from holter.guards.seen import Caution, Death, GpuHolder, Member, Neighbour, Seen, Standing
+from holter.model.quota import Quota
 from holter.model.warning_records import Noticed
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -265,6 +266,48 @@ def test_the_next_checkpoint_that_does_not_fit_is_told() -> None:
 
 def test_few_inodes_are_told() -> None:
     assert "has 12 inodes left" in watch("disk", disk(lambda at: 20.0 * GIB, 12.0), 20)[0][1]
+
+
+def quota(free: float, *, group: str = "", inodes: float = NAN) -> Quota:
+    return Quota(path="/data", group=group, total_bytes=50.0 * GIB, free_bytes=free, free_inodes=inodes)
+
+
+def watch_quota(free: Callable[[int], float], seconds: int, **more: Any) -> list[tuple[int, Caution]]:
+    """What is said of a disk with 20 GiB left, of which a user may have so much."""
+    check = importlib.import_module("holter.guards.checks.disk").open_check(Limits())
+    said = []
+    for at in range(0, seconds, 2):
+        quotas = {"run": [quota(free(at), **more)], "cwd": [quota(free(at), **more)]}
+        row = disk(lambda at: 20.0 * GIB)(at)
+        seen = Seen(now_s=float(at), now_ns=at * 10**9, row=row, progress=Progress(), quotas=quotas)
+        said += [(at, each) for each in check.look(seen)]
+    return said
+
+
+def test_a_quota_that_is_nearly_used_up_is_told_once_as_such_with_who_helps() -> None:
+    said = [each for at, each in watch_quota(lambda at: 100.0 * MIB, 12)]
+    assert [each.text for each in said] == ["your quota on /data (50.0 GiB) has 100 MiB left"]
+    assert said[0].advice[0].startswith("delete old checkpoints, caches and environments of yours anywhere on /data")
+    assert said[0].advice[1].startswith("ask who runs this machine for a larger quota")
+    assert watch_quota(lambda at: 5.0 * GIB, 600) == []
+
+
+def test_the_quota_of_a_group_names_it() -> None:
+    [(_, said)] = watch_quota(lambda at: 5.0 * GIB, 12, group="vision", inodes=12.0)
+    assert said.text == "the quota of group vision on /data (50.0 GiB) has 12 inodes left"
+    assert "yours and others of group vision" in said.advice[0]
+
+
+def test_a_quota_that_fills_is_told_with_its_time_and_no_curve_of_the_disk() -> None:
+    at, said = watch_quota(lambda at: 10 * GIB - at * 10 * MIB, 700)[0]
+    assert said.text.startswith("your quota on /data (50.0 GiB) will be used up in about ")
+    assert said.eta_s == pytest.approx((10 * GIB - at * 10 * MIB) / (10 * MIB), rel=0.1)
+    assert "series" not in said.figures
+
+
+def test_the_next_checkpoint_that_a_quota_does_not_allow_is_told() -> None:
+    texts = [each.text for _, each in watch_quota(lambda at: 12 * GIB - at // 300 * 5 * GIB, 900)]
+    assert texts[-1].startswith("the next checkpoint will not fit: 2.0 GiB left of your quota on /data (50.0 GiB)")
 
 
 def test_files_and_tasks_near_their_limits_are_told() -> None:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from holter.model.quota import Quota
+
 VARIABLES = (
     "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER KMP_DUPLICATE_LIB_OK LD_LIBRARY_PATH LD_PRELOAD OMP_NUM_THREADS"
     " PYTHONNOUSERSITE PYTHONPATH TMPDIR"
@@ -91,6 +93,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     free_bytes: int = 0
     inodes: int = 0
     free_inodes: int = 0
+    quotas: tuple[Quota, ...] = ()
+    """What this user may keep there."""
 
 
 class SharedMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,6 +85,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     slower_times: float = 1.5
     """Steps that take so many times what the first ones took."""
     slower_least_s: float = 300.0
+    uneven_times: float = 5.0
+    """A step that takes so many usual ones is a pause."""
+    uneven_share: float = 1 / 3
+    """Of the time, spent in pauses that nobody expects."""
+    even_share: float = 0.1
+    """Of the time, that a run may spend in pauses at first and count as even."""
+    uneven_least_s: float = 600.0
+    uneven_steps: float = 300.0
+    """The stretches that are compared have so many seconds and usual steps at least."""
 
     gpu_idle_percent: float = 5.0
     gpu_idle_s: float = 120.0

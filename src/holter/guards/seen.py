@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from holter.guards.progress import Bad, Progress
+from holter.model.quota import Quota
 from holter.model.warning_records import Noticed
 
 NAN = float("nan")
@@ -96,6 +97,8 @@ class Seen(msgspec.Struct, kw_only=True):
     """Since the last look."""
     noticed: Sequence[Noticed] = ()
     """Habits that the program saw in itself since the last look."""
+    quotas: Mapping[str, Sequence[Quota]] = {}
+    """What the user may keep, by the places of the series of disks: `run`, `cwd`, `tmp`."""
     neighbours: Sequence[Neighbour] = ()
     """The largest, where memory is so short that somebody looked."""
     gpu_others: Mapping[int, Sequence[GpuHolder]] = {}

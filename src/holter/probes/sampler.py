@@ -8,6 +8,7 @@ from holter.probes.probe import NAN, Probe, Target
 from holter.probes.tree import FindTree, open_tree
 
 if TYPE_CHECKING:
+    from holter.model.quota import Quota
     from holter.probes.live.process import Reading
 
 
@@ -27,6 +28,11 @@ class Sampler:
     def readings(self) -> "Mapping[int, Reading]":
         """Each process of the last sample by itself; empty where there is no /proc."""
         return getattr(self._probes.get("process"), "readings", {})
+
+    @property
+    def quotas(self) -> "Mapping[str, tuple[Quota, ...]]":
+        """Of each place of the last sample that has one."""
+        return getattr(self._probes.get("disk"), "quotas", {})
 
     def sample(self, roots: Sequence[int], directory: str) -> dict[str, float | int]:
         """Return the values of all probes by key, such as `system/host/cpu_percent`; never raises.

@@ -14,6 +14,7 @@ from holter.guards.progress import Bad, Progress
 from holter.guards.seen import Death, GpuHolder, Member, Neighbour, Seen, Standing
 from holter.model.clock import Clock
 from holter.model.evidence import Holder
+from holter.model.quota import Quota
 from holter.model.record import Record
 from holter.model.records import CellEnded, CellStarted, ChildExited
 from holter.model.state import signal_name
@@ -48,6 +49,7 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
     """The text of each root's limits."""
     others: Sequence[Holder] = ()
     gpu: GpuWatch | None = None
+    quotas: Mapping[str, tuple[Quota, ...]] = {}
 
 
 class Guarding:
@@ -116,6 +118,7 @@ class Guarding:
             noticed=self._noticed,
             neighbours=[_neighbour(each) for each in sorted(tick.others, key=lambda each: -each.rss_bytes)],
             facts=self._facts,
+            quotas=tick.quotas,
             gpu_others=self._look_at_gpus(tick, now_s),
             ran_s=ran_s,
             waited_s=waited_s,

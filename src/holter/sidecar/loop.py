@@ -191,10 +191,10 @@ class Sidecar:
         if self._runs and self._sampler is None:
             self._sampler = open_sampler()
         for watched, _ in self._runs.values():
-            if self._sampler is not None:
+            if (sampler := self._sampler) is not None:
                 roots = [process.watch.pid for process in watched.processes if not process.died_at_ns]
-                values = self._sampler.sample(roots, watched.directory)
-                watched.tick(values, self._sampler.tree, readings=self._sampler.readings)
+                values = sampler.sample(roots, watched.directory)
+                watched.tick(values, sampler.tree, readings=sampler.readings, quotas=sampler.quotas)
             watched.beat()
         self._pass_on_wishes()
         self._pass_on_words()

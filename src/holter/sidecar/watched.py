@@ -16,6 +16,7 @@ from holter.journal.writer import JournalWriter
 from holter.model.clock import Clock
 from holter.model.evidence import Counters
 from holter.model.masking import Masking, masked_in_words
+from holter.model.quota import Quota
 from holter.model.record import Record
 from holter.model.records import Beat, ChildExited, Exited, KernelAsked, Lost, Noted, Opened, Totals
 from holter.model.witnesses import witnesses_without
@@ -118,6 +119,7 @@ class WatchedRun:
         self._watch = watch
         self._gone: list[ChildExited] = []
         self._warnings: list[Warn | WhereAreYou] = []
+        self._quotas: Mapping[str, tuple[Quota, ...]] = {}
 
     def add(self, watch: Watch, pidfd: int) -> None:
         """Watch one more process of this run."""
@@ -159,9 +161,17 @@ class WatchedRun:
             for each in [each for each in self.processes if each.watch.journal == message.journal]:
                 self._forget(each)
 
-    def tick(self, values: dict[str, float | int], tree: Sequence[int], *, readings: Mapping[int, Reading]) -> None:
-        """Keep one tick of system values; `readings` has each process of the tree by itself."""
+    def tick(
+        self,
+        values: dict[str, float | int],
+        tree: Sequence[int],
+        *,
+        readings: Mapping[int, Reading],
+        quotas: Mapping[str, tuple[Quota, ...]],
+    ) -> None:
+        """Keep one tick of system values; `readings` has each process of the tree, `quotas` those of each place."""
         self._ticks += 1
+        self._quotas = quotas
         roots = [each.watch.pid for each in self.processes if not each.died_at_ns]
         for pid in [*roots, *self.children.meet([pid for pid in tree if pid not in roots])]:
             self._counting.follow(pid)
@@ -207,6 +217,7 @@ class WatchedRun:
             limits=self._known.limits,
             others=self._known.others,
             gpu=self._known.gpu,
+            quotas=self._quotas,
         )
         try:
             self._warnings += self.guarding.tick(tick)

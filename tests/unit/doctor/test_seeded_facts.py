@@ -9,7 +9,11 @@ import pytest
 from holter.doctor.amounts import GIB, MIB
 from holter.doctor.finding import examine_machine
 from holter.doctor.machine import Gpus, Holder, Library, Limits, Machine, SharedMemory, Worker
+from holter.model.quota import Quota
 from tests.unit.doctor.machines import HEALTHY, HOST, SITE, ULIMITS, environment, gpu, package, place
+
+QUOTA = Quota(path="/data", total_bytes=50e9, free_bytes=300e6)
+FILES = Quota(path="/data", group="vision", free_inodes=7)
 
 
 def with_(**changes: Any) -> Machine:
@@ -133,6 +137,8 @@ SEEDED = {
         "2.1 GB are left",
     ),
     "a full disk": (with_(places=(place(free_bytes=GIB // 2),)), "disk", "537 MB are left"),
+    "no more quota": (with_(places=(place(quotas=(QUOTA,)),)), "disk", "300 MB are left of your quota on /data"),
+    "no more of a group's": (with_(places=(place(quotas=(FILES,)),)), "disk", "group vision on /data allows 7 more"),
     "no more inodes": (with_(places=(place(free_inodes=7),)), "disk", "7 more files"),
     "a read-only disk": (with_(places=(place(trouble="the file system is read-only"),)), "disk", "read-only"),
     "a clock in the past": (host(now_s=1.0e9), "clock", "2001-09-09"),

@@ -17,6 +17,7 @@ from holter.probes.limits import (
 )
 from holter.probes.live.process import count_open_files
 from holter.probes.procfs import PROC, find_number, read_file
+from holter.probes.quota import Quotas
 
 SHARED = "/dev/shm"
 # Named after the process that made them: torch's, and those of Python's multiprocessing.
@@ -147,4 +148,5 @@ def read_place(purpose: str, path: str) -> Place:
         free_bytes=space.f_bavail * space.f_frsize,
         inodes=space.f_files,
         free_inodes=space.f_favail,
+        quotas=Quotas().of(there),
     )
