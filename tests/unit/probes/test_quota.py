@@ -1,13 +1,11 @@
-"""Quotas as Linux answers of them, and on a real file system that has them."""
+"""Quotas as Linux answers of them, by its headers: no kernel that keeps them was at hand."""
 
 import ctypes
 import errno
 import math
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -197,62 +195,3 @@ def test_linux_is_asked_by_the_directory_and_an_old_one_by_the_device(
     command = ctypes.c_int(0x80000700).value
     by_device, by_directory = (f"{tmp_path}/self", (command, 1000)), (str(tmp_path), (443, command, 1000))
     assert library.asked == [by_device if is_old else by_directory]
-
-
-@pytest.fixture
-def limited(tmp_path: Path) -> Iterator[Path]:
-    """An XFS on which user and group 65534 may keep 50 and 80 MiB, and the user 1,000 files."""
-    if os.geteuid() or not os.path.exists("/dev/loop-control"):
-        pytest.skip("not on this platform: only root may mount a file system")
-    folders = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    mkfs, xfs_quota = [shutil.which(name, path=folders) for name in ("mkfs.xfs", "xfs_quota")]
-    assert mkfs, "mkfs.xfs is missing: scripts/system-packages installs it"
-    assert xfs_quota, "xfs_quota is missing: scripts/system-packages installs it"
-    image, path = tmp_path / "image", tmp_path / "disk"
-    path.mkdir()
-    with image.open("wb") as file:
-        file.truncate(320 * MIB)
-    subprocess.run([mkfs, "-q", str(image)], check=True)
-    command = ["mount", "-o", "loop,uquota,gquota", str(image), str(path)]
-    mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"not on this platform: no XFS with quotas: {mounted.stderr.strip()}")
-    try:
-        for limit in (f"limit -u bhard=50m ihard=1000 {NOBODY}", f"limit -g bhard=80m {NOBODY}"):
-            subprocess.run([xfs_quota, "-x", "-c", limit, str(path)], check=True)
-        yield path
-    finally:
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
-
-
-def test_a_real_quota_is_what_is_left(limited: Path) -> None:
-    own = limited / "own"
-    own.write_bytes(os.urandom(10 * MIB))
-    os.chown(own, NOBODY, NOBODY)
-    os.sync()
-    user, group = Quotas(user=NOBODY, group=NOBODY).of(str(limited))
-    assert (user.total_bytes, group.total_bytes) == (50 * MIB, 80 * MIB)
-    assert 39 * MIB < user.free_bytes <= 40 * MIB
-    assert 69 * MIB < group.free_bytes <= 70 * MIB
-    assert (user.free_inodes, user.name) == (999, f"your quota on {os.path.realpath(limited)}")
-    assert Quotas().of(str(limited)) == ()  # we are root
-
-
-def test_an_ordinary_user_may_ask_for_the_own_quotas(limited: Path) -> None:
-    limited.chmod(0o777)
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            # The folders above belong to root alone.
-            os.chdir(limited)
-            os.setgroups([])
-            os.setresgid(NOBODY, NOBODY, NOBODY)
-            os.setresuid(NOBODY, NOBODY, NOBODY)
-            with open("own", "wb") as file:
-                file.write(bytes(MIB))
-            os.sync()
-            status = 0 if [each.total_bytes // MIB for each in Quotas().of(".")] == [50, 80] else 2
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
