@@ -1,12 +1,13 @@
 """Pictures, films, sounds, texts and histograms on the page: side by side, at one step, live, and harmless."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.gallery import forget_settings, gallery_in
@@ -240,24 +241,29 @@ def test_what_was_logged_can_do_nothing_to_the_page(page: Page) -> None:
 
 
 def test_a_distribution_over_steps_is_one_picture(page: Page) -> None:
-    # It is drawn while it is near what people see, and panels above it grow as they come: the panel is always there.
-    panel(page, "gradients").scroll_into_view_if_needed()
+    # It is drawn while it is near what people see, and panels above it grow as they come: it is looked for each time.
     heat = panel(page, "gradients").get_by_role("img", name="Distribution of gradients over 4 steps, from 0 to 3")
-    expect(heat).to_be_visible()
+
+    def ask(script: str) -> Any:  # noqa: ANN401  whatever the script finds
+        with contextlib.suppress(TimeoutError):
+            panel(page, "gradients").scroll_into_view_if_needed()
+            return heat.evaluate(script, timeout=1000)
+        return None
+
     alphas = """node => {
       const copy = new OffscreenCanvas(1, 64).getContext("2d", {willReadFrequently: true});
       copy.drawImage(node.querySelector("canvas"), 0, 0);
       return [0, 32, 63].map((y) => copy.getImageData(0, y, 1, 1).data[3]);
     }"""
-    wait_until(lambda: heat.evaluate(alphas)[1] > heat.evaluate(alphas)[0] > 0)
-    # Where it is may still change while what stands above it comes: the place is read in the moment of the move.
+    wait_until(lambda: (found := ask(alphas)) is not None and found[1] > found[0] > 0)
     point = """node => {
       const box = node.getBoundingClientRect();
       const place = {clientX: box.left + 3, clientY: box.top + box.height / 2, bubbles: true};
       node.dispatchEvent(new PointerEvent("pointermove", place));
+      return true;
     }"""
-    heat.evaluate(point)
-    expect(panel(page, "gradients")).to_contain_text(re.compile(r"step 0 · 1\.\d+ … 1\.\d+ · \d"))
+    told = re.compile(r"step 0 · 1\.\d+ … 1\.\d+ · \d")
+    wait_until(lambda: ask(point) and told.search(panel(page, "gradients").inner_text()))
 
 
 def test_layers_of_a_model_are_one_panel_with_a_strip_for_each(page: Page) -> None:

@@ -47,6 +47,9 @@ class _Look(msgspec.Struct, frozen=True):
     at_s: float
     rss_bytes: int
     held: dict[str, Held]
+    """What there was time to measure."""
+    ids: dict[str, int]
+    """Of all that there was."""
     lengths: dict[str, int]
     places: dict[str, str]
 
@@ -90,7 +93,9 @@ def _look() -> _Look:
         for name, value in namespace.items()
         if type(value) in _COUNTED
     }
-    return _Look(time.monotonic(), rss_bytes(), {each.name: each for each in found}, lengths, places)
+    held = {each.name: each for each in found}
+    ids = {name: id(value) for name, value in namespace.items()}
+    return _Look(time.monotonic(), rss_bytes(), held, ids, lengths, places)
 
 
 def _own_frames() -> list[FrameType]:
@@ -110,6 +115,8 @@ def _grown(name: str, before: _Look, after: _Look) -> float:
     count, count_before = after.lengths.get(name, 0), before.lengths.get(name, 0)
     if count > count_before:
         return size * (count - count_before) / count
+    if earlier is None and before.ids.get(name) == after.ids[name]:
+        return 0.0  # it was there, and nobody knows how large
     grown = size - (earlier.size_bytes if earlier is not None else 0)
     is_noise = after.held[name].is_estimate and grown < SAMPLE_SHARE * size
     return 0.0 if is_noise else float(grown)

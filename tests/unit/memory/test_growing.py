@@ -5,8 +5,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from holter.memory import growing
 from holter.memory.growing import Growing, what_grows
+from holter.memory.held import Held
 
 
 def seen_while(step: Callable[[], None]) -> Growing | None:
@@ -38,3 +41,31 @@ def test_a_list_that_grows_in_a_running_function_is_named_with_it() -> None:
 def test_what_stays_as_it_is_explains_nothing() -> None:
     large = dict.fromkeys(range(5000), "x" * 1000)
     assert seen_while(lambda: None) is None, len(large)
+
+
+def test_what_there_was_no_time_to_measure_at_first_has_not_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure, looks = growing.variables, iter([False, True])
+
+    def in_time(namespace: dict[str, object], *, shell: object) -> list[Held]:
+        found = measure(namespace, shell=shell)
+        return found if next(looks) else []
+
+    monkeypatch.setattr(growing, "variables", in_time)
+    large = [np.ones(1 << 21) for _ in range(4)]
+    assert seen_while(lambda: None) is None, large
+
+
+def test_what_was_not_there_at_first_has_grown() -> None:
+    def train() -> Growing | None:
+        def step() -> None:
+            nonlocal new
+            if new is None and time.monotonic() > began + 0.1:
+                new = np.ones(1 << 22)
+
+        new: object = None
+        began = time.monotonic()
+        return seen_while(step)
+
+    found = train()
+    assert found is not None
+    assert (found.held.name, found.where) == ("new", "train()")
