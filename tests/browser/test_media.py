@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.browser.axe import serious_findings
 from tests.browser.gallery import forget_settings, gallery_in
@@ -245,7 +245,7 @@ def test_a_distribution_over_steps_is_one_picture(page: Page) -> None:
     heat = panel(page, "gradients").get_by_role("img", name="Distribution of gradients over 4 steps, from 0 to 3")
 
     def ask(script: str) -> Any:  # noqa: ANN401  whatever the script finds
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(Error):
             panel(page, "gradients").scroll_into_view_if_needed()
             return heat.evaluate(script, timeout=1000)
         return None

@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from holter.memory import growing
 from holter.memory.growing import Growing, what_grows
 from holter.memory.held import Held
+from holter.memory.variables import variables
 
 
 def seen_while(step: Callable[[], None]) -> Growing | None:
@@ -44,26 +45,27 @@ def test_what_stays_as_it_is_explains_nothing() -> None:
 
 
 def test_what_there_was_no_time_to_measure_at_first_has_not_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    measure, looks = growing.variables, iter([False, True])
+    looks = iter([False, True])
 
-    def in_time(namespace: dict[str, object], *, shell: object) -> list[Held]:
-        found = measure(namespace, shell=shell)
+    def in_time(namespace: dict[str, object], *, shell: Any) -> Iterable[Held]:  # noqa: ANN401  as `variables` has it
+        found = variables(namespace, shell=shell)
         return found if next(looks) else []
 
-    monkeypatch.setattr(growing, "variables", in_time)
+    monkeypatch.setattr("holter.memory.growing.variables", in_time)
     large = [np.ones(1 << 21) for _ in range(4)]
     assert seen_while(lambda: None) is None, large
 
 
 def test_what_was_not_there_at_first_has_grown() -> None:
     def train() -> Growing | None:
+        new: object = None
+        began = time.monotonic()
+
         def step() -> None:
             nonlocal new
             if new is None and time.monotonic() > began + 0.1:
                 new = np.ones(1 << 22)
 
-        new: object = None
-        began = time.monotonic()
         return seen_while(step)
 
     found = train()
