@@ -102,7 +102,7 @@ def test_all_media_are_exported_as_files(recorded: str, tmp_path: Path) -> None:
 @pytest.fixture
 def served(recorded: str) -> Iterator[Served]:
     with ui() as served:
-        wait_until(lambda: len(served.get("/media", runs=recorded)["media"]) == 5)
+        wait_until(lambda: served.state(recorded) and len(served.get("/media", runs=recorded)["media"]) == 5)
         yield served
 
 
@@ -204,7 +204,8 @@ def test_media_reach_a_server_and_go_with_their_run(
         monkeypatch.setenv("HOLTER_API_KEY", served.key)
         told = holter_command("sync", recorded)
         assert told.returncode == 0, told.stderr + told.stdout
-        wait_until(lambda: len(served.get("/media", runs=recorded)["media"]) == 5)
+        # Its row comes a moment after what it has.
+        wait_until(lambda: served.state(recorded) and len(served.get("/media", runs=recorded)["media"]) == 5)
         [entry] = served.post("/media", {"runs": [recorded], "keys": ["img"], "step": 2})["entries"]
         path = entry["items"][0]["path"]
         assert (pixels_of(served.http.get(f"/runs/{recorded}/files/{path}").content) == 20).all()
@@ -258,7 +259,7 @@ def test_hostile_words_lead_nowhere_and_do_nothing(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"a", "holter"}
     script = "<script>parent.alert(1)</script>"
     with ui() as served:
-        wait_until(lambda: len(served.get("/media", runs=identity)["media"]) == 3 + len(ODD))
+        wait_until(lambda: served.state(identity) and len(served.get("/media", runs=identity)["media"]) == 3 + len(ODD))
         [page] = served.post("/media", {"runs": [identity], "keys": [script]})["entries"]
         answer = served.http.get(f"/runs/{identity}/files/{page['items'][0]['path']}")
         rules = answer.headers["content-security-policy"]
