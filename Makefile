@@ -21,6 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests of one file stay together, since they may share something costly, and the order is that of tests/conftest.py.
 # Most of them wait for processes of theirs, and even the quick ones for a disk: several for each core keep it busy.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WORKERS ?= $(shell expr 3 \* $(CORES))
 IN_PARALLEL := --dist loadfile --no-loadscope-reorder -n
 
 .PHONY: help demo test check bench bench-server bench-engines bench-several bench-page bench-media bench-test test-scale gpu gpu-wheels frameworks zoo format lint types quick-tests every-test system-packages
@@ -96,7 +97,7 @@ quick-tests: $(READY)
 	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr $(CORES) + 1) -k 'not postgres' $(addprefix --ignore ,$(OF_SERVERS)) $(QUICK_TESTS) $(PYTEST_ARGS)
 
 every-test: $(READY) system-packages
-	@$(PYTHON) -m pytest $(IN_PARALLEL) $(shell expr 3 \* $(CORES)) --ignore tests/benchmarks $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest $(IN_PARALLEL) $(WORKERS) --ignore tests/benchmarks $(PYTEST_ARGS)
 
 system-packages:
 	@scripts/system-packages
