@@ -1,6 +1,6 @@
 """Bytes as people read them; the same as on the command line."""
 
-GB, MB = 10**9, 10**6
+GB = 10**9
 GIB, MIB = 1 << 30, 1 << 20
 
 
